@@ -14,12 +14,17 @@ enum class Side { client, daemon };
 /// Returns Stream::user() of a peer whose certificate has this name.
 inline std::string user_of_certificate(const std::string& name) { return "certificate " + name; }
 
+/// The name in the certificate of a pool's manager, which no daemon's certificate has.
+inline constexpr const char* kManagerName = "manager.outboard.internal";
+
 /// One side's key. It turns a stream to an unknown peer into a stream to a proven member of the
 /// pool.   Threads: any
 class Security {
  public:
   virtual ~Security() = default;
 
+  /// Returns the name in this side's own certificate, as others see it.
+  virtual std::string name() const = 0;
   /// True if data may travel unencrypted.
   virtual bool plain() const noexcept = 0;
 
@@ -27,6 +32,10 @@ class Security {
   /// Errors: denied; the message names the side that was refused; those of the stream
   virtual Result<std::unique_ptr<Stream>> connect_over(std::unique_ptr<Stream> stream,
                                                        Deadline deadline) const = 0;
+  /// Proves both sides to each other; the peer must be the manager of the pool, which speaks HTTP.
+  /// Errors: as those of connect_over()
+  virtual Result<std::unique_ptr<Stream>> connect_to_manager(std::unique_ptr<Stream> stream,
+                                                             Deadline deadline) const = 0;
   /// Accepts a client or a daemon (Stream::from_daemon() tells which). Returns at once: the first
   /// receive or send demands the proof, and fails with denied without it.
   virtual Result<std::unique_ptr<Stream>> accept_over(std::unique_ptr<Stream> stream) const = 0;

@@ -137,6 +137,11 @@ class Listener {
 Result<std::unique_ptr<Stream>> connect(const std::string& address, Deadline deadline,
                                         const Security* security = nullptr);
 
+/// Connects to a program that does not speak Outboard's protocol, such as a pool's manager: to
+/// "HOST:PORT" or "[::1]:PORT" over TCP, or to "unix:PATH", a Unix socket of type SOCK_STREAM.
+/// Errors: invalid_argument for a malformed address; unavailable if nobody answers; denied
+Result<std::unique_ptr<Stream>> connect_plainly(const std::string& address, Deadline deadline);
+
 /// Listens on an address of the same forms; port 0 picks a free port. A stale socket file is
 /// replaced; the file of a live listener is an error. "fd:N" is a Unix socket of type
 /// SOCK_SEQPACKET that listens already, the descriptor N that the process has inherited.

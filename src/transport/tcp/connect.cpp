@@ -1,7 +1,10 @@
 #include "transport/tcp/connect.hpp"
 
+#include <sys/un.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "base/fd.hpp"
 #include "transport/detail/poll.hpp"
@@ -41,6 +44,31 @@ int connect_one(const addrinfo& address, Deadline deadline, Fd& out) {
   return 0;
 }
 
+// The path was checked when the address was parsed.
+sockaddr_un name_of(const UnixAddress& address) {
+  sockaddr_un name = {};
+  name.sun_family = AF_UNIX;
+  std::memcpy(name.sun_path, address.path.data(),
+              std::min(address.path.size(), sizeof name.sun_path - 1));
+  return name;
+}
+
+int connect_local(const UnixAddress& address, Deadline deadline, Fd& out) {
+  Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) return errno;
+  fd = out_of_the_way(std::move(fd));
+  const sockaddr_un name = name_of(address);
+  const auto* to = reinterpret_cast<const sockaddr*>(&name);
+  while (::connect(fd.get(), to, sizeof name) != 0) {
+    if (errno == EINTR) continue;
+    // While the listener's queue is full, the system refuses at once and offers no way to wait.
+    if (errno != EAGAIN || Clock::now() >= deadline) return errno;
+    (void)detail::poll_until({}, detail::sooner(deadline, std::chrono::milliseconds(1)));
+  }
+  out = std::move(fd);
+  return 0;
+}
+
 int count(const addrinfo* list) {
   int n = 0;
   for (; list != nullptr; list = list->ai_next) ++n;
@@ -57,7 +85,11 @@ Result<std::unique_ptr<Stream>> connect(const TcpAddress& address, Deadline dead
     const Clock::duration left = std::max(deadline - Clock::now(), Clock::duration::zero());
     Fd fd;
     const int error = connect_one(*at, detail::sooner(deadline, left / count(at)), fd);
-    if (error == 0) return std::unique_ptr<Stream>(new TcpStream(std::move(fd), kLongestSilence));
+    if (error == 0) {
+      std::string peer = text_of(fd.get(), ::getpeername);
+      return std::unique_ptr<Stream>(
+          new TcpStream(std::move(fd), kLongestSilence, std::move(peer)));
+    }
     const std::string number = text_of(at->ai_addr, at->ai_addrlen);
     tried += tried.empty() ? "" : ", ";
     if (number != address.text()) tried += number + ": ";
@@ -66,6 +98,18 @@ Result<std::unique_ptr<Stream>> connect(const TcpAddress& address, Deadline dead
   return Status(Code::unavailable,
                 "cannot connect to " + address.text() + " (" + tried +
                     "); check that the daemon runs and that the port is right and open");
+}
+
+Result<std::unique_ptr<Stream>> connect(const UnixAddress& address, Deadline deadline) {
+  Fd fd;
+  const int error = connect_local(address, deadline, fd);
+  if (error == 0) {
+    return std::unique_ptr<Stream>(new TcpStream(std::move(fd), kLongestSilence, address.text()));
+  }
+  const bool forbidden = error == EACCES || error == EPERM;
+  return Status(forbidden ? Code::denied : Code::unavailable,
+                "cannot connect to " + address.text() + " (" + detail::system_text(error) +
+                    "); check that its program runs, and that you may use the socket");
 }
 
 }  // namespace ob::transport::tcp

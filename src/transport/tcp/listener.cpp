@@ -56,7 +56,9 @@ Result<std::unique_ptr<Stream>> TcpListener::accept(Deadline deadline) {
   Fd fd;
   OB_RETURN_IF_ERROR(detail::accept(fd_.get(), closed_, deadline, fd).in(address_));
   set_options(fd.get());
-  return std::unique_ptr<Stream>(new TcpStream(std::move(fd), kLongestSilenceOfCaller));
+  std::string peer = text_of(fd.get(), ::getpeername);
+  return std::unique_ptr<Stream>(
+      new TcpStream(std::move(fd), kLongestSilenceOfCaller, std::move(peer)));
 }
 
 void TcpListener::close() noexcept {

@@ -11,7 +11,6 @@
 #include "transport/detail/parts.hpp"
 #include "transport/detail/poll.hpp"
 #include "transport/detail/system_error.hpp"
-#include "transport/tcp/resolve.hpp"
 
 namespace ob::transport::tcp {
 namespace {
@@ -39,10 +38,10 @@ void discard_unread(int fd) noexcept {
 
 }  // namespace
 
-TcpStream::TcpStream(Fd fd, std::chrono::milliseconds longest_silence)
+TcpStream::TcpStream(Fd fd, std::chrono::milliseconds longest_silence, std::string peer)
     : fd_(std::move(fd)),
       identity_(fd_.get()),
-      peer_(text_of(fd_.get(), ::getpeername)),
+      peer_(std::move(peer)),
       owner_(::getpid()),
       silence_(longest_silence) {}
 

@@ -12,13 +12,14 @@
 
 namespace ob::transport::tcp {
 
-/// A TCP connection. After fork the child may destroy or leak its copy, and the parent's connection
-/// continues.
+/// A TCP connection, or one over a Unix socket of type SOCK_STREAM. After fork the child may
+/// destroy or leak its copy, and the parent's connection continues.
 class TcpStream final : public Stream {
  public:
   /// @param fd a connected non-blocking socket
   /// @param longest_silence of the peer's machine, while it should acknowledge bytes
-  TcpStream(Fd fd, std::chrono::milliseconds longest_silence);
+  /// @param peer its name for messages
+  TcpStream(Fd fd, std::chrono::milliseconds longest_silence, std::string peer);
   ~TcpStream() override;
 
   Result<std::size_t> try_send(std::span<const iovec> parts) override;

@@ -43,6 +43,9 @@ class Key final : public Security {
  public:
   Key(Side side, bool plain) : side_(side), plain_(plain), protocols_(offered(plain)) {}
 
+  std::string name() const override {
+    return tls::common_name(OpenSsl::get().SSL_CTX_get0_certificate(context_.get()));
+  }
   bool plain() const noexcept override { return plain_; }
 
   Status load(const std::string& folder) {
@@ -68,15 +71,16 @@ class Key final : public Security {
 
   Result<std::unique_ptr<Stream>> connect_over(std::unique_ptr<Stream> stream,
                                                Deadline deadline) const override {
-    // A program keeps its key for long. A daemon reloads by itself, and reports what it found.
-    if (side_ == Side::client) (void)revocations_->reload();
-    OB_ASSIGN_OR_RETURN(auto secure, over(std::move(stream), Side::client));
-    OB_RETURN_IF_ERROR(secure->shake_hands(deadline));
-    return std::unique_ptr<Stream>(std::move(secure));
+    return connect_by(std::move(stream), {.plain = plain_}, deadline);
+  }
+
+  Result<std::unique_ptr<Stream>> connect_to_manager(std::unique_ptr<Stream> stream,
+                                                     Deadline deadline) const override {
+    return connect_by(std::move(stream), {.to_manager = true}, deadline);
   }
 
   Result<std::unique_ptr<Stream>> accept_over(std::unique_ptr<Stream> stream) const override {
-    OB_ASSIGN_OR_RETURN(auto secure, over(std::move(stream), Side::daemon));
+    OB_ASSIGN_OR_RETURN(auto secure, over(std::move(stream), Side::daemon, {.plain = plain_}));
     return std::unique_ptr<Stream>(std::move(secure));
   }
 
@@ -159,8 +163,27 @@ class Key final : public Security {
     return found == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
   }
 
+  Result<std::unique_ptr<Stream>> connect_by(std::unique_ptr<Stream> stream, tls::Terms terms,
+                                             Deadline deadline) const {
+    // A program keeps its key for long. A daemon reloads by itself, and reports what it found.
+    if (side_ == Side::client) (void)revocations_->reload();
+    OB_ASSIGN_OR_RETURN(auto secure, over(std::move(stream), Side::client, std::move(terms)));
+    OB_RETURN_IF_ERROR(secure->shake_hands(deadline));
+    return std::unique_ptr<Stream>(std::move(secure));
+  }
+
+  // OpenSSL compares the name while it verifies the certificate. Managers of HTTP servers that
+  // select protocols know only those of HTTP.
+  static bool expect_manager(SSL* session) {
+    static constexpr unsigned char kHttp[] = "\x08http/1.1";
+    const OpenSsl& ssl = OpenSsl::get();
+    return ssl.SSL_set1_host(session, kManagerName) == 1 &&
+           ssl.SSL_set_alpn_protos(session, kHttp, sizeof kHttp - 1) == 0;
+  }
+
   // A daemon opens streams to other daemons, too.
-  Result<std::unique_ptr<tls::TlsStream>> over(std::unique_ptr<Stream> stream, Side side) const {
+  Result<std::unique_ptr<tls::TlsStream>> over(std::unique_ptr<Stream> stream, Side side,
+                                               tls::Terms terms) const {
     const OpenSsl& ssl = OpenSsl::get();
     Session session(ssl.SSL_new(context_.get()));
     if (!session) return Status(Code::out_of_memory, "no memory for a TLS stream");
@@ -170,9 +193,13 @@ class Key final : public Security {
       ssl.SSL_set_purpose(session.get(), X509_PURPOSE_ANY);  // TlsStream checks the purpose
       ssl.SSL_set_accept_state(session.get());
     }
+    if (terms.to_manager && !expect_manager(session.get())) {
+      return Status(Code::out_of_memory, "no memory for a TLS stream");
+    }
     if (const auto list = revocations_->current()) list->check(session.get());
+    terms.revocations = revocations_;
     return std::make_unique<tls::TlsStream>(std::move(session), std::move(stream), side,
-                                            tls::Terms{plain_, revocations_});
+                                            std::move(terms));
   }
 
   const Side side_;

@@ -23,6 +23,7 @@ struct OpenSsl {
   F(SSL_CTX_check_private_key)    \
   F(SSL_CTX_ctrl)                 \
   F(SSL_CTX_free)                 \
+  F(SSL_CTX_get0_certificate)     \
   F(SSL_CTX_load_verify_file)     \
   F(SSL_CTX_new)                  \
   F(SSL_CTX_set_alpn_protos)      \
@@ -43,7 +44,9 @@ struct OpenSsl {
   F(SSL_new)                      \
   F(SSL_read_ex)                  \
   F(SSL_select_next_proto)        \
+  F(SSL_set1_host)                \
   F(SSL_set_accept_state)         \
+  F(SSL_set_alpn_protos)          \
   F(SSL_set_bio)                  \
   F(SSL_set_connect_state)        \
   F(SSL_set_purpose)              \

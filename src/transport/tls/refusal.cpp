@@ -34,6 +34,10 @@ Status refused_certificate(const std::string& peer, long verified) {
     case X509_V_ERR_INVALID_PURPOSE:
       return {Code::denied, peer + " has a certificate without the usage of its side (" + why +
                                 "); make it again with `outboard key add`"};
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+      return {Code::denied, peer +
+                                " is no manager of this pool (its certificate has other names); "
+                                "make its key with `outboard key add manager`"};
     case X509_V_ERR_CERT_REVOKED:
       return {Code::denied, peer + " is revoked (pool.crl lists its certificate)"};
     case X509_V_ERR_CRL_HAS_EXPIRED:

@@ -19,19 +19,6 @@ constexpr std::size_t kMostAtOnce = 512 << 10;
 constexpr std::byte kHandshakeRecord{22};
 constexpr std::byte kAlertRecord{21};
 
-std::string common_name(const SSL* session) {
-  const OpenSsl& ssl = OpenSsl::get();
-  const X509* const certificate = ssl.SSL_get0_peer_certificate(session);
-  if (certificate == nullptr) return {};
-  char name[65] = {};
-  const int length = ssl.X509_NAME_get_text_by_NID(ssl.X509_get_subject_name(certificate),
-                                                   NID_commonName, name, sizeof name);
-  std::string text(name, length > 0 ? static_cast<std::size_t>(length) : 0);
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  return text;
-}
-
 // Returns the application protocol that the handshake agreed on; empty: none.
 std::string_view agreed_protocol(const SSL* session) {
   const unsigned char* name = nullptr;
@@ -65,6 +52,18 @@ std::string stated_kernel_rights(const X509& certificate) {
 }
 
 }  // namespace
+
+std::string common_name(const X509* certificate) {
+  if (certificate == nullptr) return {};
+  const OpenSsl& ssl = OpenSsl::get();
+  char name[65] = {};
+  const int length = ssl.X509_NAME_get_text_by_NID(ssl.X509_get_subject_name(certificate),
+                                                   NID_commonName, name, sizeof name);
+  std::string text(name, length > 0 ? static_cast<std::size_t>(length) : 0);
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text;
+}
 
 TlsStream::TlsStream(Session session, std::unique_ptr<Stream> inner, Side side, Terms terms)
     : inner_(std::move(inner)),
@@ -219,12 +218,12 @@ Status TlsStream::take_role() {
 Status TlsStream::take_protocol() {
   const std::string_view agreed = agreed_protocol(session_.get());
   const bool plain = terms_.plain && agreed == kPlain;
-  if (!plain && agreed != kEncrypted) {
+  if (!plain && agreed != kEncrypted && !terms_.to_manager) {
     return {Code::denied, inner_->peer() +
                               " selected no application protocol that this side offers (it is no "
                               "program of Outboard)"};
   }
-  name_ = common_name(session_.get());
+  name_ = common_name(OpenSsl::get().SSL_get0_peer_certificate(session_.get()));
   may_have_more_ = true;
   state_ = plain ? State::plain : State::encrypted;
   return {};

@@ -19,11 +19,15 @@ namespace ob::transport::tls {
 inline constexpr std::string_view kEncrypted = "outboard";
 inline constexpr std::string_view kPlain = "outboard-plain";
 
+/// Returns the name in a certificate, at most 64 bytes, in printable characters; empty without one.
+std::string common_name(const X509* certificate);
+
 /// The terms of this side.
 struct Terms {
-  bool plain = false;  ///< data may travel unencrypted
+  bool plain = false;       ///< data may travel unencrypted
+  bool to_manager = false;  ///< the peer is a manager, which need not select a protocol
   /// The list that tells whether the peer was revoked later; nullptr: none.
-  std::shared_ptr<const RevocationFile> revocations;
+  std::shared_ptr<const RevocationFile> revocations = nullptr;
 };
 
 /// Encrypts bytes or, after a handshake that agreed on kPlain, forwards them unencrypted. Every
