@@ -1,0 +1,34 @@
+#pragma once
+// The devices of a lease, as the manager tells its holder (docs/pool-openapi.json: LeaseAnswer).
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace ob::pool {
+
+/// One device of a lease.
+struct LeaseHandle {
+  std::string device;
+  std::string daemon;
+  std::vector<std::string> addresses;  ///< of the daemon
+  std::string machine;                 ///< machine_name() there
+  std::uint64_t epoch = 0;
+  std::string token;  ///< opens sessions on the device
+};
+
+/// A lease as it was when the manager answered. Times are pool time [ms].
+struct LeaseState {
+  std::string state;  ///< "queued", "held", "ending"
+  std::int64_t now_ms = 0;
+  std::int64_t end_ms = 0;  ///< then its tokens are worth nothing, unless it is renewed
+  std::vector<LeaseHandle> handles;
+};
+
+/// Errors: protocol_error; the message names what is missing
+Result<LeaseState> read_lease(std::string_view json);
+
+}  // namespace ob::pool

@@ -1,0 +1,208 @@
+// Addresses of managers, kept connections, refusals, and the bodies that travel.
+
+#include "pool/manager_link.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "pool/json.hpp"
+#include "pool/lease_handles.hpp"
+#include "pool/pool_time.hpp"
+#include "pool/registration.hpp"
+
+namespace ob::pool {
+namespace {
+
+using transport::Clock;
+
+transport::Deadline soon() { return Clock::now() + std::chrono::seconds(20); }
+
+TEST(ManagerAddress, ReadsUrls) {
+  const auto plain = ManagerAddress::parse("http://127.0.0.1:9/");
+  ASSERT_TRUE(plain.ok());
+  EXPECT_EQ(plain->address, "127.0.0.1:9");
+  EXPECT_FALSE(plain->secure);
+  const auto secure = ManagerAddress::parse("https://pool");
+  ASSERT_TRUE(secure.ok());
+  EXPECT_EQ(secure->address, "pool:7780");
+  EXPECT_TRUE(secure->secure);
+  EXPECT_EQ(ManagerAddress::parse("https://[::1]")->address, "[::1]:7780");
+  EXPECT_EQ(ManagerAddress::parse("unix:/run/pool.sock")->address, "unix:/run/pool.sock");
+}
+
+TEST(ManagerAddress, RefusesOthers) {
+  for (const char* const url : {"", "pool", "pool:7780", "ftp://pool", "https://", "https://a:b:c",
+                                "http://ucx:localhost:1", "unix:"}) {
+    EXPECT_EQ(ManagerAddress::parse(url).status().code(), Code::invalid_argument) << url;
+  }
+  EXPECT_EQ(ManagerAddress::parse("http://pool:7780").status().code(), Code::denied);
+}
+
+// Answers requests as `answers` says, one after the other. "close" closes the connection first.
+class Manager {
+ public:
+  explicit Manager(std::vector<std::string> answers) : answers_(std::move(answers)) {
+    auto listener = transport::listen("127.0.0.1:0");
+    EXPECT_TRUE(listener.ok());
+    listener_ = std::move(*listener);
+    thread_ = std::thread([this] { run(); });
+  }
+  ~Manager() {
+    listener_->close();
+    thread_.join();
+  }
+  Manager(const Manager&) = delete;
+  Manager& operator=(const Manager&) = delete;
+
+  std::string url() const { return "http://" + listener_->address(); }
+  int connections() const { return connections_; }
+
+ private:
+  void run() {
+    std::unique_ptr<transport::Stream> stream;
+    for (const std::string& answer : answers_) {
+      if (answer == "close") {
+        stream.reset();
+        continue;
+      }
+      if (stream == nullptr) {
+        auto accepted = listener_->accept(soon());
+        if (!accepted.ok()) return;
+        stream = std::move(*accepted);
+        ++connections_;
+      }
+      char bytes[4096];
+      const iovec part{bytes, sizeof bytes};
+      if (!stream->wait(true, false, soon()).ok() || !stream->try_receive({&part, 1}).ok()) return;
+      const iovec out{const_cast<char*>(answer.data()), answer.size()};
+      (void)stream->try_send({&out, 1});
+    }
+  }
+
+  const std::vector<std::string> answers_;
+  std::unique_ptr<transport::Listener> listener_;
+  std::atomic<int> connections_{0};
+  std::thread thread_;
+};
+
+std::string with_body(const std::string& status, const std::string& body) {
+  return "HTTP/1.1 " + status + "\r\ncontent-length: " + std::to_string(body.size()) + "\r\n\r\n" +
+         body;
+}
+
+ManagerLink link_to(const std::string& url) { return {*ManagerAddress::parse(url), nullptr}; }
+
+TEST(ManagerLink, KeepsItsConnectionAndMakesANewOneWhereItWasClosed) {
+  Manager manager(
+      {with_body("200 OK", "1"), with_body("200 OK", "2"), "close", with_body("200 OK", "3")});
+  ManagerLink link = link_to(manager.url());
+  for (const char* const body : {"1", "2", "3"}) {
+    const auto response = link.ask("GET", "/", {}, soon());
+    ASSERT_TRUE(response.ok()) << response.status().message();
+    EXPECT_EQ(response->body, body);
+  }
+  EXPECT_EQ(manager.connections(), 2);
+}
+
+TEST(ManagerLink, NamesAManagerThatDoesNotAnswer) {
+  std::string url;
+  {
+    const Manager gone({});
+    url = gone.url();
+  }
+  const auto response = link_to(url).ask("GET", "/", {}, soon());
+  EXPECT_EQ(response.status().code(), Code::unavailable);
+  EXPECT_NE(response.status().message().find(url), std::string::npos);
+}
+
+TEST(ManagerLink, NeedsAKeyForHttps) {
+  const auto response = link_to("https://127.0.0.1:1").ask("GET", "/", {}, soon());
+  EXPECT_EQ(response.status().code(), Code::denied);
+}
+
+TEST(ManagerLink, IsInterruptedWhileItWaits) {
+  Manager manager({with_body("200 OK", "1"), ""});
+  ManagerLink link = link_to(manager.url());
+  ASSERT_TRUE(link.ask("GET", "/", {}, soon()).ok());
+  std::thread other([&] { link.interrupt(); });
+  EXPECT_EQ(link.ask("GET", "/", {}, soon()).status().code(), Code::connection_lost);
+  other.join();
+  EXPECT_EQ(link.ask("GET", "/", {}, soon()).status().code(), Code::connection_lost);
+}
+
+TEST(Problem, IsReadFromAnswers) {
+  HttpResponse response{410, R"({"type":"urn:outboard:problem:lease-over","detail":"gone"})"};
+  EXPECT_EQ(problem_of(response).name, "lease-over");
+  EXPECT_EQ(problem_of(response).detail, "gone");
+  response.body = "<html>";
+  EXPECT_EQ(problem_of(response).name, "");
+  EXPECT_NE(problem_of(response).detail.find("410"), std::string::npos);
+}
+
+TEST(Bodies, AreWrittenAsTheManagerReadsThem) {
+  const Heartbeat beat{"i", 3, 4, {{"n/0", 5, {{6, true}}, 7}}, 0.5};
+  EXPECT_EQ(to_json(beat),
+            R"({"instance":"i","seq":3,"rev":4,"devices":[{"id":"n/0","floor":5,)"
+            R"("memory_used_bytes":7,"sessions":[{"epoch":6,"busy":true}]}],"wait_s":0.5})");
+  const Registration about{
+      "i", {{"n/0", "cpu", "a \"b\"\n", 1, 2.5, 3}}, {8}, {"127.0.0.1:1"}, "m", {{"rack", "r7"}}};
+  EXPECT_EQ(to_json(about),
+            R"({"instance":"i","devices":[{"id":"n/0","kind":"cpu","model":"a \"b\"\n",)"
+            R"("memory_bytes":1,"gflops":2.5,"epoch_seen":3}],"wire":[8],)"
+            R"("addresses":["127.0.0.1:1"],"machine":"m","labels":{"rack":"r7"}})");
+}
+
+TEST(Bodies, AreRead) {
+  const auto registered = read_registered(
+      R"({"now_ms":5,"rev":6,"pool":"p","keys":[{"kid":"k","der":"AAE="}],"heartbeat_s":2.0,)"
+      R"("devices":[{"id":"n/0","floor":7,"leases":[{"epoch":8,"end_ms":9,"memory_bytes":10,)"
+      R"("share":11,"more":null}]}],"more":[]})");
+  ASSERT_TRUE(registered.ok()) << registered.status().message();
+  EXPECT_EQ(registered->pool, "p");
+  EXPECT_EQ(registered->keys.at(0).der, std::string("\0\1", 2));
+  EXPECT_EQ(registered->state.rev, 6);
+  EXPECT_EQ(registered->state.devices.at(0).leases.at(0).end_ms, 9);
+  const auto lease =
+      read_lease(R"({"state":"held","now_ms":1,"end_ms":2,"handles":[{"device":"n/0","daemon":"n",)"
+                 R"("addresses":["a:1"],"machine":"m","epoch":3,"token":"t"}]})");
+  ASSERT_TRUE(lease.ok()) << lease.status().message();
+  EXPECT_EQ(lease->handles.at(0).token, "t");
+}
+
+TEST(Bodies, OfOtherFormsAreRefused) {
+  for (const char* const body :
+       {"", "[]", "{", "{}", R"({"rev":1,"now_ms":2})", R"({"rev":-1,"now_ms":2,"devices":[]})",
+        R"({"rev":1.0,"now_ms":2,"devices":[]})", R"({"rev":"1","now_ms":2,"devices":[]})",
+        R"({"rev":9223372036854775808,"now_ms":2,"devices":[]})",
+        R"({"rev":1,"now_ms":2,"devices":{}})", R"({"rev":1,"now_ms":2,"devices":[1]})",
+        R"({"rev":1,"now_ms":2,"devices":[{"id":"a","floor":1,"leases":[{}]}]})"}) {
+    EXPECT_EQ(read_desired(body).status().code(), Code::protocol_error) << body;
+  }
+  std::string deep = R"({"rev":)";
+  for (int i = 0; i < 30'000; ++i) deep += '[';
+  EXPECT_EQ(read_desired(deep).status().code(), Code::protocol_error);
+}
+
+TEST(PoolClock, TrustsQuickAnswersAndNeverGoesBack) {
+  PoolClock clock;
+  EXPECT_FALSE(clock.at(0).has_value());
+  EXPECT_TRUE(clock.is_stale(0));
+  clock.note(1'000'000, 0, 2'000);  // too slow
+  EXPECT_FALSE(clock.at(2'000).has_value());
+  clock.note(1'000'000, 100, 120);
+  EXPECT_EQ(clock.at(120), 1'000'010);
+  clock.note(1'005'000, 1'000, 1'900);  // slower than the known one
+  EXPECT_EQ(clock.at(2'000), 1'001'890);
+  clock.note(1'002'000, 3'000, 3'002);  // says less than before
+  EXPECT_EQ(clock.at(3'002), 1'002'001);
+  EXPECT_EQ(clock.at(2'500), 1'002'001);
+  EXPECT_FALSE(clock.is_stale(3'002));
+  EXPECT_TRUE(clock.is_stale(3'002 + PoolClock::kMostAgeMs));
+}
+
+}  // namespace
+}  // namespace ob::pool
