@@ -162,8 +162,47 @@ void declare_connections(CLI::App& app, Options& options) {
       ->capture_default_str();
 }
 
+// Reads NAME=VALUE.
+bool read_label(const std::string& text, Options& options) {
+  const std::size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos) return false;
+  options.labels[text.substr(0, equals)] = text.substr(equals + 1);
+  return true;
+}
+
+// Declares the options of daemons that a pool manages.
+void declare_pool(CLI::App& app, Options& options) {
+  app.add_option("--pool", options.pool_url,
+                 "Serve only leases of the pool whose manager is at this URL: https://HOST:PORT "
+                 "with --key, http://127.0.0.1:PORT or unix:PATH.");
+  app.add_option("--name", options.name,
+                 "With --pool and without --key: the name of this daemon in the pool. The default "
+                 "is the host's. With --key, the key names it.");
+  app.add_option("--advertise", options.advertise,
+                 "With --pool: an address under which clients reach this daemon, if that is not "
+                 "the one it listens on. It may be repeated.");
+  app.add_option_function<std::vector<std::string>>(
+      "--label",
+      [&options](const std::vector<std::string>& labels) {
+        for (const std::string& label : labels) {
+          if (!read_label(label, options)) {
+            throw CLI::ValidationError("--label",
+                                       "'" + label + "' has no name and value; write rack=r7");
+          }
+        }
+      },
+      "With --pool: NAME=VALUE, such as rack=r7. Clients may ask for devices with it. It may be "
+      "repeated.");
+  app.add_option("--manager-grace", options.manager_grace_seconds,
+                 "With --pool: while the manager is silent, leases that end stay good for so many "
+                 "seconds after its last word.")
+      ->check(seconds_up_to(1e6))
+      ->capture_default_str();
+}
+
 void declare(CLI::App& app, Options& options) {
   declare_connections(app, options);
+  declare_pool(app, options);
   declare_devices(app, options.device);
   declare_limits(app, options);
   app.add_option("--log-level", options.log_level,

@@ -2,6 +2,7 @@
 // The command line of outboardd. Only command_line.cpp includes the library that reads it.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,11 @@ struct Options {
   std::uint64_t user_host_memory_bytes = 0;
   std::uint64_t idle_seconds = 24 * 3600;
   double drain_seconds = 30;
+  std::string pool_url;
+  std::string name;
+  std::vector<std::string> advertise;
+  std::map<std::string, std::string> labels;
+  double manager_grace_seconds = 600;
   std::string log_level = "info";
   bool exit_with_parent = false;
 };

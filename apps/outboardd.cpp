@@ -17,6 +17,7 @@
 #include "command_line.hpp"
 #include "daemon/server/server.hpp"
 #include "log.hpp"
+#include "pool_membership.hpp"
 #include "stop_signal.hpp"
 #include "transport/address.hpp"
 #include "transport/security.hpp"
@@ -98,6 +99,22 @@ void warn_of_pool_secret(const std::string& folder) {
             folder + " --to FOLDER");
 }
 
+// Returns the daemon's key; nullptr if it has none.
+ob::Result<std::shared_ptr<const ob::transport::Security>> load_key(
+    const ob::apps::Options& options) {
+  if (options.key_folder.empty()) {
+    if (!options.plain) return std::shared_ptr<const ob::transport::Security>();
+    return ob::Status(ob::Code::invalid_argument,
+                      "--plain needs --key (without one nobody proves anything, and nothing is "
+                      "encrypted)");
+  }
+  if (options.kernels_without_key != "off") return kernels_need_no_key();
+  auto key =
+      ob::transport::load_key(options.key_folder, ob::transport::Side::daemon, options.plain);
+  if (key.ok()) warn_of_pool_secret(options.key_folder);
+  return key;
+}
+
 int serve(const ob::apps::Options& options) {
   ob::apps::StopSignal stop(!options.key_folder.empty());
   signal(SIGPIPE, SIG_IGN);
@@ -108,19 +125,9 @@ int serve(const ob::apps::Options& options) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) return 0;  // the parent ended meanwhile
   }
-  std::shared_ptr<const ob::transport::Security> security;
-  if (!options.key_folder.empty()) {
-    if (options.kernels_without_key != "off") return fail(kernels_need_no_key());
-    auto key =
-        ob::transport::load_key(options.key_folder, ob::transport::Side::daemon, options.plain);
-    if (!key.ok()) return fail(key.status());
-    security = std::move(*key);
-    warn_of_pool_secret(options.key_folder);
-  } else if (options.plain) {
-    return fail({ob::Code::invalid_argument,
-                 "--plain needs --key (without one nobody proves "
-                 "anything, and nothing is encrypted)"});
-  }
+  auto key = load_key(options);
+  if (!key.ok()) return fail(key.status());
+  const std::shared_ptr<const ob::transport::Security> security = std::move(*key);
   for (const std::string& address : options.listen) {
     const ob::Status allowed = may_listen(address, security != nullptr);
     if (!allowed.ok()) return fail(allowed);
@@ -131,6 +138,12 @@ int serve(const ob::apps::Options& options) {
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const ob::DeviceInfo& info = devices[i]->info();
     log::info("device " + std::to_string(i) + ": " + info.backend + " (" + info.description + ")");
+  }
+  std::unique_ptr<ob::apps::PoolMembership> pool;
+  if (!options.pool_url.empty()) {
+    auto member = ob::apps::PoolMembership::create(options, devices, security);
+    if (!member.ok()) return fail(member.status());
+    pool = std::move(*member);
   }
   stop.serving(options.drain_seconds + kEndingSeconds);
   auto server = ob::daemon::Server::create(
@@ -145,16 +158,19 @@ int serve(const ob::apps::Options& options) {
        .may_connect = !options.no_peers,
        .longest_idle = std::chrono::seconds(options.idle_seconds),
        .striping = {.max_streams = options.max_streams, .block_bytes = options.stripe_bytes},
-       .kernels = kernel_policy(options)},
+       .kernels = kernel_policy(options),
+       .leases = pool ? &pool->leases() : nullptr},
       std::move(devices));
   if (!server.ok()) return fail(server.status());
   for (const std::string& address : (*server)->addresses())
     std::printf("listening on %s\n", address.c_str());
   std::fflush(stdout);
+  if (pool) pool->join(**server);
   int signal_number = stop.wait();
   for (; signal_number == SIGHUP; signal_number = stop.wait()) (*server)->reload_revocations();
   log::info("draining (signal " + std::to_string(signal_number) + ")");
   const ob::daemon::Drained drained = (*server)->drain(options.drain_seconds);
+  if (pool) pool->leave();
   // A device cannot be stopped in the middle of a command. Only the end of the process stops it.
   if (drained == ob::daemon::Drained::aborted) _exit(ob::apps::StopSignal::kAborted);
   if (drained == ob::daemon::Drained::left) _exit(0);

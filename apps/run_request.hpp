@@ -12,10 +12,13 @@ namespace ob::apps {
 struct RunRequest {
   std::string mode;                  ///< auto, remote, trace or off
   std::vector<std::string> servers;  ///< addresses of daemons; empty: none is named
+  bool has_lease = false;            ///< OUTBOARD_LEASE names a lease of a pool
   std::vector<std::string> command;
 
   /// True if a daemon of its own serves the command.
-  bool needs_daemon() const { return servers.empty() && (mode == "auto" || mode == "remote"); }
+  bool needs_daemon() const {
+    return servers.empty() && !has_lease && (mode == "auto" || mode == "remote");
+  }
 };
 
 /// Reads the words after `outboard`, and the variables of the mode and the servers.

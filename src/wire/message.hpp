@@ -27,6 +27,9 @@ inline constexpr std::uint16_t kVersion = 8;
 /// Daemons serve clients of this version and of later ones. They answer in the client's version.
 inline constexpr std::uint16_t kOldestVersion = 6;
 /// True if this program knows the messages of the version.
+/// The first version whose `hello` may carry a lease token, and that knows Code::fenced.
+inline constexpr std::uint16_t kFirstLeaseVersion = 8;
+
 constexpr bool is_known_version(std::uint16_t version) noexcept {
   return version >= kOldestVersion && version <= kVersion;
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +13,6 @@ from outboard.errors import OutboardError
 from outboard.settings import without_library
 
 LOG_LEVELS = ("debug", "info", "warn", "error")
-_OF_POOL = ("pool", "advertise", "label")  # outboardd has no such options
 MAX_STREAMS = settings_table.row("streams").max
 
 
@@ -129,7 +127,15 @@ MAX_STREAMS = settings_table.row("streams").max
     help="Time for calls in flight after SIGTERM.  [default: 30]",
 )
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), help="What to log on stderr.")
-@click.option("--pool", metavar="URL", help="Register with this manager (outboard pool serve).")
+@click.option(
+    "--pool",
+    metavar="URL",
+    help="Serve only leases of the pool with this manager (outboard pool serve).",
+)
+@click.option(
+    "--name",
+    help="With --pool and without --key: this daemon's name in the pool.  [default: the host's]",
+)
 @click.option(
     "--advertise",
     multiple=True,
@@ -141,6 +147,13 @@ MAX_STREAMS = settings_table.row("streams").max
     multiple=True,
     metavar="NAME=VALUE",
     help="With --pool: e.g. rack=r7; clients may ask for devices with it.",
+)
+@click.option(
+    "--manager-grace",
+    type=values.Seconds(0, 1e6),
+    metavar="SECONDS",
+    help="With --pool: while the manager is silent, leases that end stay good for so long after "
+    "its last word.  [default: 600]",
 )
 @click.option("--exit-with-parent", is_flag=True, help="End when the starting process ends.")
 @click.pass_context
@@ -156,19 +169,15 @@ def command(context: click.Context, /, **given: Any) -> None:
       outboard serve --listen [::1]:7770 --devices 2 --device-memory 2G
       outboard serve --key ~/keys/node7 --listen 0.0.0.0:7770 --session-memory 4G
       outboard serve --listen 127.0.0.1:0 --backend null --device-rate 500GF
+      outboard serve --key ~/keys/node7 --listen 0.0.0.0:7770 --pool https://pool:7780
     """
     _check_simulated(given)
     arguments = [
         word
         for option in context.command.params
-        if option.name not in _OF_POOL
         for word in _words(option, given[option.name or ""])
     ]
     program = str(build.ensure_native().daemon)
-    if given["pool"]:
-        from outboard.commands._pooled_daemon import run
-
-        sys.exit(run(program, arguments, without_library(os.environ), given))
     try:
         os.execve(program, [program, *arguments], without_library(os.environ))
     except OSError as error:

@@ -107,12 +107,17 @@ Handshake::Accepted Handshake::accept_client(const session::Message& message) {
   wanted_streams_ = hello.extra_streams;
   wants_kernels_ = (hello.flags & wire::kWantsKernels) != 0;
   if (wants_kernels_ && hello.join == wire::Token{}) {
-    session_->modules().enable(kernel_rights(services_.kernels, stream),
-                               services_.kernels.longest_kernel_ms);
+    session_->modules().enable(granted_kernels(), services_.kernels.longest_kernel_ms);
   }
   version_ = hello.version;
   return std::unique_ptr<ServedConnection>(std::make_unique<ClientConnection>(ClientContext{
       channel_, session_, services_.sessions, services_.peers, byte_order, hello.version}));
+}
+
+// A lease gives the library's calls, whatever its holder may do elsewhere.
+GrantedKernels Handshake::granted_kernels() const {
+  if (session_->lease() == nullptr) return kernel_rights(services_.kernels, channel_->stream());
+  return {KernelRights::off, "leases of the pool give no right to kernels"};
 }
 
 Status Handshake::answer() {
@@ -128,8 +133,9 @@ Status Handshake::welcome() {
   welcome.big_endian = wire::kBigEndian;
   welcome.host_visible = info.host_visible ? 1 : 0;
   welcome.token = session->token();
-  welcome.device = session->device_index();
-  welcome.devices = services_.sessions.device_count();
+  const bool leased = session->lease() != nullptr;  // its client sees one device
+  welcome.device = leased ? 0 : session->device_index();
+  welcome.devices = leased ? 1 : services_.sessions.device_count();
   welcome.memory_bytes = info.memory_bytes;
   welcome.gflops_double = info.gflops_double;
   welcome.accuracies = info.accuracies;

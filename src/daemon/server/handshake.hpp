@@ -48,6 +48,7 @@ class Handshake {
   Status welcome();
   Status grant_streams(std::uint8_t wanted);
   Status become_member();
+  GrantedKernels granted_kernels() const;
   Status refuse(Code code, const std::string& message);
   Status check_version(std::uint16_t version);
 

@@ -40,7 +40,11 @@ Server::Server(ServerConfig config, std::vector<std::unique_ptr<Device>> devices
                                               : SilentStreams::share_of_process(),
                config_.handshakes.time},
               [this](const std::string& source, const Status& why) { log_closed(source, why); }),
-      revocations_(config_.security, [this] { shut_down_revoked(); }) {}
+      revocations_(config_.security, [this] { shut_down_revoked(); }) {
+  if (config_.leases != nullptr) {
+    config_.leases->set_end_sessions([this] { shut_down_cut_off(); });
+  }
+}
 
 Result<std::unique_ptr<Server>> Server::create(ServerConfig config,
                                                std::vector<std::unique_ptr<Device>> devices) {
@@ -263,6 +267,35 @@ void Server::shut_down_revoked() {
     log::warn(client.connection->peer() + " cut off: its certificate was revoked");
     client.connection->shut_down();
   }
+}
+
+// Threads: any, without locks
+void Server::shut_down_cut_off() {
+  const std::vector<const Session*> names = sessions_.cut_off_sessions();
+  if (names.empty()) return;
+  const std::lock_guard lock(mutex_);
+  for (Client& client : clients_) {
+    const Session* const name = client.connection->session_name();
+    if (client.over || std::ranges::find(names, name) == names.end()) continue;
+    client.connection->shut_down();
+  }
+}
+
+Result<std::shared_ptr<Session>> Server::open(const wire::Hello& hello, const std::string& user) {
+  const bool is_new = hello.join == wire::Token{};
+  if (config_.leases == nullptr || !is_new) return sessions_.open(hello, user, nullptr);
+  // Older clients do not know that a lease can end.
+  const bool knows_leases = hello.version >= wire::kFirstLeaseVersion;
+  OB_ASSIGN_OR_RETURN(auto lease, config_.leases->admit(knows_leases ? hello.identity : "", user));
+  return sessions_.open(hello, user, std::move(lease));
+}
+
+std::vector<DeviceInfo> Server::devices() const {
+  std::vector<DeviceInfo> all;
+  for (std::uint32_t i = 0; i < sessions_.device_count(); ++i) {
+    all.push_back(sessions_.device(i).info());
+  }
+  return all;
 }
 
 void Server::stop_accepting() {

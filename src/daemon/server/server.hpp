@@ -14,6 +14,7 @@
 
 #include "daemon/io/repeated_log.hpp"
 #include "daemon/peers/peer_directory.hpp"
+#include "daemon/pool/leases.hpp"
 #include "daemon/server/connection.hpp"
 #include "daemon/server/connection_services.hpp"
 #include "daemon/server/handshake_budget.hpp"
@@ -41,6 +42,8 @@ struct ServerConfig {
   std::chrono::seconds longest_idle = std::chrono::hours(24);  ///< then a connection is closed
   StripingConfig striping;
   KernelPolicy kernels;
+  /// Sessions need leases of the pool; nullptr: they need none. Outlives the server.
+  Leases* leases = nullptr;
 };
 
 /// The state of a server after drain().
@@ -78,6 +81,13 @@ class Server final : public SessionDirectory {
   /// a new list within RevocationWatch::kInterval.   Threads: any
   void reload_revocations() noexcept { revocations_.reload(); }
 
+  /// Returns the description of each device.
+  std::vector<DeviceInfo> devices() const;
+  /// Returns the memory of a device that is in use [bytes].
+  std::uint64_t memory_used(std::size_t device) const {
+    return sessions_.device(static_cast<std::uint32_t>(device)).memory_use().used_bytes;
+  }
+
   /// For connections of streams that the server has not accepted itself.
   const ConnectionServices& services() const noexcept { return services_; }
 
@@ -110,10 +120,8 @@ class Server final : public SessionDirectory {
   void log_unfinished(Drained drained, const std::vector<std::size_t>& connections) const;
   void log_memory_use() const;
 
-  Result<std::shared_ptr<Session>> open(const wire::Hello& hello,
-                                        const std::string& user) override {
-    return sessions_.open(hello, user);
-  }
+  Result<std::shared_ptr<Session>> open(const wire::Hello& hello, const std::string& user) override;
+  void shut_down_cut_off();
   std::uint64_t make_room(const Session& wanting, std::uint64_t bytes) override;
   std::uint32_t device_count() const noexcept override { return sessions_.device_count(); }
   LifeSigns& life_signs() noexcept override { return life_signs_; }

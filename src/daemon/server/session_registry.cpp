@@ -21,32 +21,60 @@ std::vector<std::uint64_t> SessionRegistry::memory_of(const Devices& devices) {
   return memory_bytes;
 }
 
+// @pre mutex_ is held
+Result<std::shared_ptr<Session>> SessionRegistry::find(const wire::Token& token) const {
+  for (const Known& known : sessions_) {
+    if (!same(known.token, token)) continue;
+    if (known.lease != nullptr && !known.lease->valid()) {
+      return Status(Code::fenced, "the lease of this session is over (ask the pool for another)");
+    }
+    if (auto session = known.session.lock()) return session;
+  }
+  return Status(Code::denied, "no such session (it ended, or the token is wrong)");
+}
+
+// A lease shows its client one device, as if the daemon had no other.   @pre mutex_ is held
+Result<std::uint32_t> SessionRegistry::choose_device(const wire::Hello& hello,
+                                                     const SessionLease* lease) const {
+  const std::size_t shown = lease != nullptr ? 1 : devices_.size();
+  const bool any = hello.device == UINT32_MAX;
+  if (!any && hello.device >= shown) {
+    return Status(Code::invalid_argument, "device " + std::to_string(hello.device) +
+                                              " does not exist (devices: " + std::to_string(shown) +
+                                              ")");
+  }
+  if (lease != nullptr) return lease->device();
+  return any ? least_used_device() : hello.device;
+}
+
 Result<std::shared_ptr<Session>> SessionRegistry::open(const wire::Hello& hello,
-                                                       const std::string& user) {
+                                                       const std::string& user,
+                                                       std::unique_ptr<const SessionLease> lease) {
   const std::lock_guard lock(mutex_);
   std::erase_if(sessions_, [](const Known& known) { return known.session.expired(); });
-  if (hello.join != wire::Token{}) {
-    for (const Known& known : sessions_) {
-      if (!same(known.token, hello.join)) continue;
-      if (auto session = known.session.lock()) return session;
-    }
-    return Status(Code::denied, "no such session (it ended, or the token is wrong)");
-  }
-  const bool any = hello.device == UINT32_MAX;
-  if (!any && hello.device >= devices_.size()) {
-    return Status(Code::invalid_argument,
-                  "device " + std::to_string(hello.device) +
-                      " does not exist (devices: " + std::to_string(devices_.size()) + ")");
-  }
-  const std::uint32_t index = any ? least_used_device() : hello.device;
+  if (hello.join != wire::Token{}) return find(hello.join);
+  OB_ASSIGN_OR_RETURN(const std::uint32_t index, choose_device(hello, lease.get()));
   OB_ASSIGN_OR_RETURN(const wire::Token token, new_token());
   ServedDevice& served = *devices_[index];
+  SessionAccounts accounts = budgets_.open(index, user);
+  if (lease != nullptr) accounts.memory = lease->account().open_memory();
+  auto commands = lease != nullptr ? lease->commands() : nullptr;
   auto session = std::make_shared<Session>(
       SessionDevice{*served.device, served.plans, served.share, index}, token, number_of(user),
-      budgets_.open(index, user), (hello.flags & wire::kHoldsUserData) != 0);
-  sessions_.push_back(
-      {token, index, session, session.get(), session->memory(), session->holds_user_data()});
+      std::move(accounts), (hello.flags & wire::kHoldsUserData) != 0, std::move(lease));
+  sessions_.push_back({token, index, session, session.get(), session->memory(),
+                       session->holds_user_data(), std::move(commands)});
   return session;
+}
+
+std::vector<const Session*> SessionRegistry::cut_off_sessions() {
+  const std::lock_guard lock(mutex_);
+  std::vector<const Session*> names;
+  for (const Known& known : sessions_) {
+    const bool is_over = known.lease != nullptr && !known.lease->valid();
+    if (is_over && !known.session.expired()) names.push_back(known.name);
+  }
+  return names;
 }
 
 UserId SessionRegistry::number_of(const std::string& user) {

@@ -38,7 +38,11 @@ class SessionRegistry {
   const Device& device(std::uint32_t index) const { return *devices_[index]->device; }
 
   /// Finds or makes the session that a client asks for (SessionDirectory).
-  Result<std::shared_ptr<Session>> open(const wire::Hello& hello, const std::string& user);
+  /// @param lease the right of a new session to one device; nullptr: none is needed
+  Result<std::shared_ptr<Session>> open(const wire::Hello& hello, const std::string& user,
+                                        std::unique_ptr<const SessionLease> lease);
+  /// Returns the names of the living sessions whose leases are over.
+  std::vector<const Session*> cut_off_sessions();
   /// Returns the other sessions of this one's device that hold memory of it.
   std::vector<Holder> other_holders(const Session& session);
   /// Returns the device of the session with this name; nothing if there is none.
@@ -59,10 +63,13 @@ class SessionRegistry {
     const Session* name;
     std::weak_ptr<const ResourceAccount> memory;  // it counts its user as present
     bool holds_user_data;
+    std::shared_ptr<LeaseSession> lease;  // nullptr: it needs none
   };
   using Devices = std::vector<std::unique_ptr<Device>>;
   static std::vector<std::uint64_t> memory_of(const Devices& devices);
   std::uint32_t least_used_device() const;
+  Result<std::shared_ptr<Session>> find(const wire::Token& token) const;
+  Result<std::uint32_t> choose_device(const wire::Hello& hello, const SessionLease* lease) const;
   UserId number_of(const std::string& user);
 
   std::vector<std::unique_ptr<ServedDevice>> devices_;

@@ -16,7 +16,7 @@ Status ClientConnection::serve() {
       said_goodbye_ = true;
       return {};
     }
-    OB_RETURN_IF_ERROR(execute(message));
+    OB_RETURN_IF_ERROR(execute_if_leased(message));
     if (client_.channel->receiver().payload_left() != 0) {
       return {Code::protocol_error, "payload on a message that has none"};
     }
@@ -30,6 +30,22 @@ void ClientConnection::close() {
   if (said_goodbye_) client_.session->abandon_held_queues_of(client_.owner());
   client_.session->destroy_queues_of(client_.owner());
   client_.session.reset();
+}
+
+// The gate counts the commands that run, and none starts once it has cut off the session.
+Status ClientConnection::execute_if_leased(const session::Message& message) {
+  const SessionLease* const lease = client_.session->lease();
+  if (lease == nullptr) return execute(message);
+  LeaseSession& gate = *lease->commands();
+  if (!gate.begin_command()) {
+    return {Code::fenced, "the lease of this session is over (ask the pool for another)"};
+  }
+  struct End {
+    LeaseSession& gate;
+    ~End() { gate.end_command(); }
+  };
+  const End end{gate};
+  return execute(message);
 }
 
 Status ClientConnection::execute(const session::Message& message) {

@@ -21,6 +21,7 @@ class ClientConnection final : public ServedConnection {
   const Session* session() const noexcept override { return client_.session.get(); }
 
  private:
+  Status execute_if_leased(const session::Message& message);
   Status execute(const session::Message& message);
   Status execute_on_queue(const Command& row, const session::Message& message);
   Status submit(const Command& row, const QueueCommand& command);

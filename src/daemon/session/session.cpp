@@ -37,8 +37,10 @@ Status taken(const char* what, std::uint64_t id) {
 }  // namespace
 
 Session::Session(const SessionDevice& device, const wire::Token& token, UserId user,
-                 SessionAccounts accounts, bool holds_user_data)
-    : device_(device.device),
+                 SessionAccounts accounts, bool holds_user_data,
+                 std::unique_ptr<const SessionLease> lease)
+    : lease_(std::move(lease)),
+      device_(device.device),
       plan_cache_(device.plans),
       member_(device.share),
       device_index_(device.index),

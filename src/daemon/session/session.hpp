@@ -20,6 +20,7 @@
 #include "daemon/peers/session_peers.hpp"
 #include "daemon/session/plan_cache.hpp"
 #include "daemon/session/session_gates.hpp"
+#include "daemon/session/session_lease.hpp"
 #include "daemon/session/session_modules.hpp"
 #include "daemon/session/session_queue.hpp"
 #include "device/device.hpp"
@@ -62,8 +63,10 @@ class Session {
   /// @param user the proven one, who gets an equal share of the device's time, whatever the number
   ///             of sessions; 0: none, then all such sessions get the share of one user together
   /// @param holds_user_data false: its client can make anew what it holds
+  /// @param lease its right to the device; nullptr: it needs none
   Session(const SessionDevice& device, const wire::Token& token, UserId user,
-          SessionAccounts accounts, bool holds_user_data = false);
+          SessionAccounts accounts, bool holds_user_data = false,
+          std::unique_ptr<const SessionLease> lease = nullptr);
   /// Waits for the queues, then frees everything.
   ~Session();
   Session(const Session&) = delete;
@@ -72,6 +75,8 @@ class Session {
   Device& device() const noexcept { return device_; }
   std::uint32_t device_index() const noexcept { return device_index_; }
   const wire::Token& token() const noexcept { return token_; }
+  /// The session's right to its device; nullptr: it needs none.
+  const SessionLease* lease() const noexcept { return lease_.get(); }
   /// True if the session must not end to make room for others.
   bool holds_user_data() const noexcept { return holds_user_data_; }
   /// Counts the device's memory that the session holds, against its limits.
@@ -194,6 +199,7 @@ class Session {
   Result<Plan> planned(const FftPlan& plan);
   Result<Reservation> reserve_record(const char* what);
 
+  const std::unique_ptr<const SessionLease> lease_;  // ends when all else has been freed
   Device& device_;
   PlanCache& plan_cache_;
   const MemoryShare::Member member_;

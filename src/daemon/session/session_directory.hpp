@@ -18,7 +18,9 @@ class SessionDirectory {
   virtual ~SessionDirectory() = default;
   /// Finds or makes the session that a client asks for.
   /// @param user the proven user of the client; empty: nobody
-  /// Errors: denied for an unknown token; invalid_argument for a device that does not exist
+  /// Errors: denied for an unknown token; invalid_argument for a device that does not exist; at a
+  /// daemon of a managed pool those of Leases::admit(), and fenced for a session whose lease is
+  /// over
   virtual Result<std::shared_ptr<Session>> open(const wire::Hello& hello,
                                                 const std::string& user) = 0;
   /// Ends other sessions of the same device that are idle or whose client has left, so that it has

@@ -1,0 +1,46 @@
+#pragma once
+// The daemon as a member of a managed pool: --pool and the options beside it.
+
+#include <memory>
+#include <vector>
+
+#include "base/status.hpp"
+#include "command_line.hpp"
+#include "daemon/pool/leases.hpp"
+#include "daemon/pool/pool_agent.hpp"
+#include "daemon/server/server.hpp"
+#include "device/device.hpp"
+#include "transport/security.hpp"
+
+namespace ob::apps {
+
+/// Outlives the server.   Threads: one
+class PoolMembership {
+ public:
+  /// @param options with --pool
+  /// Errors: invalid_argument; denied if the manager would not know who asks
+  static Result<std::unique_ptr<PoolMembership>> create(
+      const Options& options, const std::vector<std::unique_ptr<Device>>& devices,
+      std::shared_ptr<const transport::Security> security);
+
+  /// For the server's configuration.
+  daemon::Leases& leases() noexcept { return leases_; }
+  /// Registers the daemon, and goes on until leave(), before which the server must not end.
+  void join(const daemon::Server& server);
+  /// Tells the manager that the daemon stops.
+  void leave() { agent_.reset(); }
+
+ private:
+  PoolMembership(const Options& options, std::string name, daemon::LeaseGate::Config gate,
+                 pool::ManagerAddress manager, std::shared_ptr<const transport::Security> security);
+
+  const Options& options_;
+  const std::string name_;
+  const std::vector<daemon::GatedDevice> devices_;
+  const pool::ManagerAddress manager_;
+  const std::shared_ptr<const transport::Security> security_;
+  daemon::Leases leases_;
+  std::unique_ptr<daemon::PoolAgent> agent_;
+};
+
+}  // namespace ob::apps

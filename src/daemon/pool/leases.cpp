@@ -1,0 +1,120 @@
+#include "daemon/pool/leases.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <variant>
+
+#include "daemon/io/log.hpp"
+
+namespace ob::daemon {
+namespace {
+
+// A client waits so long for sessions of older leases. Its own patience ends at 2 s.
+constexpr std::chrono::milliseconds kLongestFencing{1000};
+
+}  // namespace
+
+Leases::Leases(LeaseGate::Config gate, std::string url)
+    : url_(std::move(url)), gate_(std::move(gate)) {}
+
+std::optional<std::int64_t> Leases::now_ms() { return clock_.at(pool::boot_ms()); }
+
+Leases::Answer Leases::ask_gate(const pool::LeaseClaims& claims, const std::string& user) {
+  const auto is_fencing = [](const Answer& answer) {
+    const auto* const refused = std::get_if<Refused>(&answer);
+    return refused != nullptr && refused->why == Refusal::fencing;
+  };
+  const auto until = std::chrono::steady_clock::now() + kLongestFencing;
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    Answer answer = gate_.admit(claims, user, now_ms().value_or(0));
+    if (!is_fencing(answer)) return answer;
+    lock.unlock();
+    end_cut_off();
+    lock.lock();
+    if (left_.wait_until(lock, until) == std::cv_status::timeout) return answer;
+  }
+}
+
+Result<std::unique_ptr<const SessionLease>> Leases::admit(const std::string& token,
+                                                          const std::string& user) {
+  if (token.empty()) {
+    return Status(Code::denied, "this daemon serves leases of the pool at " + url_ +
+                                    " (no token was given); run with --pool " + url_);
+  }
+  pool::LeaseKeys keys;
+  {
+    const std::lock_guard lock(mutex_);
+    keys = keys_;
+  }
+  OB_ASSIGN_OR_RETURN(const pool::LeaseClaims claims, pool::verify_lease_token(token, keys));
+  Answer answer = ask_gate(claims, user);
+  end_cut_off();
+  if (const auto* const refused = std::get_if<Refused>(&answer)) return refused->status();
+  auto& admission = std::get<Admission>(answer);
+  return std::unique_ptr<const SessionLease>(std::make_unique<SessionLease>(
+      admission.device, std::move(admission.session), std::move(admission.account),
+      [this, id = admission.id] { leave(id); }));
+}
+
+void Leases::leave(LeaseSessionId id) {
+  const std::lock_guard lock(mutex_);
+  gate_.leave(id);
+  left_.notify_all();
+}
+
+void Leases::end_cut_off() {
+  std::size_t count = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    count = gate_.take_cut_off().size();
+  }
+  if (count == 0) return;
+  log::info(std::to_string(count) + " sessions cut off: their leases are over");
+  end_sessions_();
+}
+
+Status Leases::take(const pool::Registered& registered, const Exchanged& exchanged) {
+  OB_ASSIGN_OR_RETURN(pool::LeaseKeys keys, pool::LeaseKeys::create(registered.keys));
+  {
+    const std::lock_guard lock(mutex_);
+    OB_RETURN_IF_ERROR(gate_.set_pool(registered.pool));
+    keys_ = std::move(keys);
+  }
+  return take(registered.state, exchanged);
+}
+
+Status Leases::take(const pool::DesiredState& state, const Exchanged& exchanged) {
+  {
+    const std::lock_guard lock(mutex_);
+    clock_.note(state.now_ms, exchanged.sent_ms, exchanged.received_ms);
+    // Before the first quick answer, its own time is the best estimate.
+    OB_RETURN_IF_ERROR(gate_.apply(state, now_ms().value_or(state.now_ms)));
+  }
+  end_cut_off();
+  return {};
+}
+
+void Leases::tick() {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto now = now_ms();
+    if (now) gate_.tick(*now);
+  }
+  end_cut_off();
+  // A connection may have joined its session just when that was cut off.
+  end_sessions_();
+}
+
+LeaseReport Leases::report() {
+  const std::lock_guard lock(mutex_);
+  return gate_.report();
+}
+
+bool Leases::wants_time() {
+  const std::lock_guard lock(mutex_);
+  return clock_.is_stale(pool::boot_ms());
+}
+
+}  // namespace ob::daemon

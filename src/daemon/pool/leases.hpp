@@ -1,0 +1,83 @@
+#pragma once
+// The leases of a daemon of a managed pool: its gate, with the lock, the time and the keys.
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/status.hpp"
+#include "daemon/lease_gate/lease_gate.hpp"
+#include "daemon/session/session_lease.hpp"
+#include "pool/desired_state.hpp"
+#include "pool/lease_token.hpp"
+#include "pool/pool_time.hpp"
+#include "pool/registration.hpp"
+
+namespace ob::daemon {
+
+/// When an answer of the manager was asked for, and when it came [ms of pool::boot_ms()].
+struct Exchanged {
+  std::int64_t sent_ms = 0;
+  std::int64_t received_ms = 0;
+};
+
+/// Admits sessions by their tokens, and ends them when their leases end.   Threads: any
+class Leases {
+ public:
+  /// @param url of the manager, for messages
+  Leases(LeaseGate::Config gate, std::string url);
+
+  /// Sets the function that ends the connections of sessions that may not go on
+  /// (SessionRegistry::cut_off_sessions()). It runs without locks of this class, and may find
+  /// sessions for which it has run before.
+  /// Threads: one, before all else
+  void set_end_sessions(std::function<void()> end_sessions) {
+    end_sessions_ = std::move(end_sessions);
+  }
+
+  // --- for connections ---------------------------------------------------------------------------
+
+  /// Admits a session. Sessions of older leases are cut off first, and it waits a moment for their
+  /// end.
+  /// @param token of hello; empty: none
+  /// @param user the proven one, Stream::user(); empty: nobody
+  /// Errors: denied; fenced; busy; unavailable before the daemon has registered
+  Result<std::unique_ptr<const SessionLease>> admit(const std::string& token,
+                                                    const std::string& user);
+
+  // --- for the agent -----------------------------------------------------------------------------
+
+  /// Takes the pool, its keys, and the state that it wants.
+  /// Errors: those of LeaseKeys::create() and of the gate: this is no word from the manager
+  Status take(const pool::Registered& registered, const Exchanged& exchanged);
+  /// Takes the state that the manager wants.   Errors: those of the gate
+  Status take(const pool::DesiredState& state, const Exchanged& exchanged);
+  /// Ends sessions whose time is over, and those that did not end yet.
+  void tick();
+  /// Returns the gate's part of a heartbeat.
+  LeaseReport report();
+  /// True if the next answer of the manager should come without delay.
+  bool wants_time();
+
+ private:
+  using Answer = LeaseGate::Answer;
+
+  std::optional<std::int64_t> now_ms();  // @pre mutex_ is held
+  Answer ask_gate(const pool::LeaseClaims& claims, const std::string& user);
+  void end_cut_off();
+  void leave(LeaseSessionId id);
+
+  const std::string url_;
+  std::function<void()> end_sessions_ = [] {};
+  std::mutex mutex_;  // guards all below
+  std::condition_variable left_;
+  LeaseGate gate_;
+  pool::PoolClock clock_;
+  pool::LeaseKeys keys_;
+};
+
+}  // namespace ob::daemon

@@ -1,0 +1,40 @@
+#pragma once
+// The right of a session to its device, at a daemon of a managed pool.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "daemon/lease_gate/lease_account.hpp"
+#include "daemon/lease_gate/lease_session.hpp"
+
+namespace ob::daemon {
+
+/// An admission of the gate. Its end tells the gate that the session has ended.   Threads: any
+class SessionLease {
+ public:
+  /// @param leave runs once, when the session has ended and its memory is free
+  SessionLease(std::uint32_t device, std::shared_ptr<LeaseSession> commands,
+               std::shared_ptr<const LeaseAccount> account, std::function<void()> leave)
+      : device_(device),
+        commands_(std::move(commands)),
+        account_(std::move(account)),
+        leave_(std::move(leave)) {}
+  ~SessionLease() { leave_(); }
+  SessionLease(const SessionLease&) = delete;
+  SessionLease& operator=(const SessionLease&) = delete;
+
+  std::uint32_t device() const noexcept { return device_; }
+  /// The part that commands ask.
+  const std::shared_ptr<LeaseSession>& commands() const noexcept { return commands_; }
+  const LeaseAccount& account() const noexcept { return *account_; }
+
+ private:
+  const std::uint32_t device_;
+  const std::shared_ptr<LeaseSession> commands_;
+  const std::shared_ptr<const LeaseAccount> account_;
+  const std::function<void()> leave_;
+};
+
+}  // namespace ob::daemon
