@@ -79,6 +79,7 @@ Status Connection::shake_hands(const NewStream& with, std::uint8_t extra_streams
   wire::Hello hello;
   hello.join = config.join;
   hello.device = config.device;
+  hello.identity = config.identity;
   hello.extra_streams = extra_streams;
   if (config.holds_user_data) hello.flags |= wire::kHoldsUserData;
   if (config.wants_kernels) hello.flags |= wire::kWantsKernels;

@@ -41,8 +41,14 @@ AcquiredDevice::~AcquiredDevice() {
 }
 
 ConnectionCache::ConnectionCache(Config config)
-    : config_(std::move(config)), servers_(config_.servers.size()) {
+    : config_(std::move(config)),
+      lease_(config_.lease.id.empty() ? nullptr : std::make_unique<LeaseDirectory>(config_.lease)),
+      servers_(lease_ ? LeaseDirectory::kMostDevices : config_.servers.size()) {
   idle_.reserve(config_.max_connections);  // give_back() must not fail
+  if (lease_) {
+    for (Server& server : servers_) server.host = std::make_shared<HostSilence>();
+    return;
+  }
   std::map<std::string, std::shared_ptr<HostSilence>> hosts;
   for (std::size_t i = 0; i < servers_.size(); ++i) {
     std::shared_ptr<HostSilence>& host = hosts[host_of(config_.servers[i])];
@@ -56,9 +62,10 @@ ConnectionCache::~ConnectionCache() {
 }
 
 std::optional<std::size_t> ConnectionCache::preferred() const noexcept {
+  const std::size_t count = server_count();
   const std::lock_guard lock(mutex_);
   const std::int64_t now = now_ms();
-  for (std::size_t i = 0; i < servers_.size(); ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     if (servers_[i].down_until_ms <= now) return i;
   }
   return std::nullopt;
@@ -139,11 +146,11 @@ void ConnectionCache::wait_for_borrowed(std::size_t server) {
 }
 
 Result<AcquiredDevice> ConnectionCache::acquire() {
-  if (config_.servers.empty()) {
+  if (server_count() == 0) {
     return Status(Code::unavailable, "no server named (set OUTBOARD_SERVER=HOST:PORT)");
   }
   Status first_failure;
-  for (std::size_t i = 0; i < config_.servers.size(); ++i) {
+  for (std::size_t i = 0; i < server_count(); ++i) {
     if (is_set_aside(i)) continue;
     bool full = false;
     auto acquired = idle_or_new(i, kAnyDevice, full);
@@ -200,7 +207,7 @@ Result<AcquiredDevice> ConnectionCache::idle_or_new(std::size_t server, std::uin
 std::vector<AcquiredDevice> ConnectionCache::acquire_others(const AcquiredDevice& first,
                                                             std::size_t count) {
   std::vector<AcquiredDevice> found;
-  const std::size_t servers = config_.servers.size();
+  const std::size_t servers = server_count();
   std::vector<std::uint32_t> next(servers, 0);  // the device to try on each server
   std::size_t server = first.server();
   for (std::size_t idle_turns = 0; found.size() < count && idle_turns < servers; ++idle_turns) {
@@ -222,22 +229,46 @@ std::vector<AcquiredDevice> ConnectionCache::acquire_others(const AcquiredDevice
 }
 
 // The key is loaded when it is first needed. Without a usable key there is no connection.
-Result<ConnectionConfig> ConnectionCache::connection_to(std::size_t index, std::uint32_t device) {
-  const std::string& server = config_.servers[index];
-  ConnectionConfig config = config_.connection;
-  config.device = device;
-  config.host = servers_[index].host;
-  if (config_.key_folder.empty() || server.starts_with("unix:")) return config;
+Result<std::shared_ptr<const transport::Security>> ConnectionCache::key() {
+  if (config_.key_folder.empty()) return std::shared_ptr<const transport::Security>();
   std::call_once(key_loaded_, [&] {
     key_ = transport::load_key(config_.key_folder, transport::Side::client, config_.plain);
   });
-  OB_ASSIGN_OR_RETURN(config.security, key_);
-  return config;
+  return key_;
+}
+
+Result<std::unique_ptr<RemoteDevice>> ConnectionCache::open(const std::string& address,
+                                                            ConnectionConfig config) {
+  if (!address.starts_with("unix:")) {
+    OB_ASSIGN_OR_RETURN(config.security, key());
+  }
+  return RemoteDevice::open(address, config);
+}
+
+// A daemon of the lease may have several addresses, of which the best comes first.
+Result<std::unique_ptr<RemoteDevice>> ConnectionCache::open_leased(std::size_t server,
+                                                                   ConnectionConfig config) {
+  OB_ASSIGN_OR_RETURN(const auto security, key());
+  OB_ASSIGN_OR_RETURN(LeaseTicket ticket, lease_->ticket(server, security));
+  config.identity = std::move(ticket.token);
+  config.device = kAnyDevice;  // the token names it
+  Status failure;
+  for (const std::string& address : ticket.addresses) {
+    auto device = open(address, config);
+    if (device.ok()) return device;
+    failure = device.status();
+    if (failure.code() == Code::fenced) break;
+  }
+  if (failure.code() == Code::fenced) lease_->drop(server, config.identity);
+  return failure;
 }
 
 Result<AcquiredDevice> ConnectionCache::connect(std::size_t server, std::uint32_t device_index) {
-  OB_ASSIGN_OR_RETURN(const ConnectionConfig config, connection_to(server, device_index));
-  OB_ASSIGN_OR_RETURN(auto device, RemoteDevice::open(config_.servers[server], config));
+  ConnectionConfig config = config_.connection;
+  config.device = device_index;
+  config.host = servers_[server].host;
+  OB_ASSIGN_OR_RETURN(auto device, lease_ ? open_leased(server, std::move(config))
+                                          : open(config_.servers[server], std::move(config)));
   AcquiredDevice acquired;  // cache_ stays unset until it is complete: a failure destroys it
   acquired.server_ = server;
   acquired.device_ = std::move(device);

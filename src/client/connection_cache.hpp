@@ -14,6 +14,7 @@
 
 #include "base/link.hpp"
 #include "client/inherited_connections.hpp"
+#include "client/lease_directory.hpp"
 #include "client/link_probe.hpp"
 #include "client/remote_device.hpp"
 
@@ -69,6 +70,7 @@ class ConnectionCache {
  public:
   struct Config {
     std::vector<std::string> servers;  ///< in order of preference
+    LeaseSource lease;                 ///< of a pool; its devices count as servers of one device
     ConnectionConfig connection;       ///< security is added from the key
     std::string key_folder;            ///< key of this client, see transport::load_key(); or empty
     bool plain = false;                ///< see load_key()
@@ -79,6 +81,7 @@ class ConnectionCache {
     std::size_t max_connections = 64;  ///< per process; calls beyond stay local
   };
 
+  /// @param config without servers if it names a lease
   explicit ConnectionCache(Config config);
   /// @pre all acquired devices were given back
   ~ConnectionCache();
@@ -116,7 +119,14 @@ class ConnectionCache {
   bool is_reached(std::size_t server) const noexcept;
   /// True if the server has failed a moment ago.
   bool is_set_aside(std::size_t server) const noexcept;
-  const std::vector<std::string>& servers() const noexcept { return config_.servers; }
+  /// Returns the number of servers. That of a lease is 1 until the manager was asked, and may grow.
+  std::size_t server_count() const { return lease_ ? lease_->size() : config_.servers.size(); }
+  /// Returns what server_count() never exceeds.
+  std::size_t most_servers() const noexcept { return servers_.size(); }
+  /// Names a server for people.
+  std::string server_name(std::size_t server) const {
+    return lease_ ? lease_->name(server) : config_.servers[server];
+  }
   /// Measures the link to the server of `acquired`, unless that was done before. Only one thread
   /// measures; others do not wait for it.
   /// Errors: those of measure_link()
@@ -155,12 +165,15 @@ class ConnectionCache {
   bool make_room(std::size_t server) noexcept;
   Result<AcquiredDevice> idle_or_new(std::size_t server, std::uint32_t device, bool& full);
   Result<AcquiredDevice> connect(std::size_t server, std::uint32_t device_index);
-  Result<ConnectionConfig> connection_to(std::size_t server, std::uint32_t device);
+  Result<std::shared_ptr<const transport::Security>> key();
+  Result<std::unique_ptr<RemoteDevice>> open(const std::string& address, ConnectionConfig config);
+  Result<std::unique_ptr<RemoteDevice>> open_leased(std::size_t server, ConnectionConfig config);
   std::uint32_t devices_of(std::size_t server) const noexcept;
   void set_aside(std::size_t server) noexcept;
   Status measure_unless(AcquiredDevice& acquired, bool (*is_done)(const Server&));
 
   const Config config_;
+  const std::unique_ptr<LeaseDirectory> lease_;  // nullptr: servers are named
   std::once_flag key_loaded_;
   Result<std::shared_ptr<const transport::Security>> key_{nullptr};
   mutable std::mutex mutex_;

@@ -59,7 +59,7 @@ void make_engine() noexcept {
   }
   t_making = false;
   const bool connects = made != nullptr && made->config().mode == offload::Mode::automatic &&
-                        !made->config().servers.empty();
+                        made->config().names_servers();
   if (connects) (void)std::atexit(stop_connecting);
   const double gate =
       made != nullptr ? made->least_flop() : std::numeric_limits<double>::infinity();

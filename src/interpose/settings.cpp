@@ -227,6 +227,8 @@ Config read_settings() {
   Config config;
   read_choice(setting_table::kMode, kModes, config.mode, config);
   config.servers = comma_list(text_of(setting_table::kServers));
+  config.lease = text_of(setting_table::kLease);
+  config.pool_url = text_of(setting_table::kPool);
   read_flags(config);
   config.own_kernels = variable("OPENBLAS_CORETYPE");
   read_report(config);

@@ -55,7 +55,7 @@ bool Attempts::may_help(client::AcquiredDevice& acquired, const Status& status) 
   // restarted.
   const bool server_failed =
       acquired.counts_against_server() || connections_.is_set_aside(acquired.server());
-  return acquired.device().broken() && (!server_failed || connections_.servers().size() > 1);
+  return acquired.device().broken() && (!server_failed || connections_.server_count() > 1);
 }
 
 Status Attempts::try_once(const JobCall& call, DeviceJob& job, bool is_last, Attempt& attempt) {
@@ -64,7 +64,7 @@ Status Attempts::try_once(const JobCall& call, DeviceJob& job, bool is_last, Att
     journal_.notice(describe(nullptr, acquired.status(), call.record.name));
     return acquired.status();
   }
-  const std::string& server = connections_.servers()[acquired->server()];
+  const std::string server = connections_.server_name(acquired->server());
   journal_.report.set_server(server);
   attempt.sent = true;
   attempt.server = acquired->server();

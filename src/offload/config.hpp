@@ -20,6 +20,9 @@ enum class Mode { off, trace, automatic, remote };
 struct Config {
   Mode mode = Mode::automatic;       ///< OUTBOARD_MODE
   std::vector<std::string> servers;  ///< OUTBOARD_SERVER, or RCPU_SERVER
+  /// OUTBOARD_LEASE: the lease whose devices are used where no server is named
+  std::string lease;
+  std::string pool_url;  ///< OUTBOARD_POOL: the manager that knows the lease
   /// OUTBOARD_OWN_CORES: the server is a daemon of this command that starts with the first
   /// connection, on a machine without accelerators
   bool own_cores = false;
@@ -55,6 +58,8 @@ struct Config {
   /// the first invalid setting of the environment, for which the default is used
   std::string complaint;
 
+  /// True if there is a server to use.
+  bool names_servers() const noexcept { return !servers.empty() || !lease.empty(); }
   /// True if the routine may leave this process. The last matching pattern decides. If none
   /// matches, the routine may leave only if all patterns are denials. Patterns have * and ? as in
   /// file names.

@@ -41,7 +41,7 @@ ReachedServer Connector::connect(std::size_t server) noexcept {
         journal_.notice(acquired.status().message() + "; calls stay local");
         return reached;
       }
-      journal_.report.set_server(connections_.servers()[acquired->server()]);
+      journal_.report.set_server(connections_.server_name(acquired->server()));
       reached = {acquired->server(), tuning_.probe(acquired->server(), complaint)};
     }
     if (!complaint.empty()) journal_.notice(complaint);
@@ -54,7 +54,7 @@ ReachedServer Connector::connect(std::size_t server) noexcept {
 void Connector::measure(ReachedServer& reached) noexcept {
   if (reached.facts == nullptr || reached.facts->link().known()) return;
   try {
-    const std::size_t most = kMostMeasurements * connections_.servers().size();
+    const std::size_t most = kMostMeasurements * connections_.server_count();
     if (measurements_.fetch_add(1, std::memory_order_relaxed) < most) {
       auto acquired = connections_.acquire();
       const bool is_same = acquired.ok() && acquired->server() == reached.server;
@@ -106,7 +106,7 @@ bool Connector::run(std::function<void()> work) {
 ReachedServer Connector::reach_in_background(std::size_t server, Need need,
                                              double local_s) noexcept {
   if (const ServerFacts* facts = known(server, need)) return {server, facts};
-  const std::size_t most = kMostMeasurements * connections_.servers().size();
+  const std::size_t most = kMostMeasurements * connections_.server_count();
   const bool hopeless = measurements_.load(std::memory_order_relaxed) >= most;
   if (known(server, Need::facts) != nullptr && hopeless) return {server, nullptr};
   const std::uint64_t began_ns = now_ns();

@@ -96,7 +96,7 @@ policy::CallEstimate Decider::estimate(const CallQuery& call, std::size_t server
 
 policy::Decision Decider::never_gains(RoutineRecord& record) noexcept {
   // After a failure, another server may be preferred.
-  const bool is_final = connections_.servers().size() == 1;
+  const bool is_final = connections_.most_servers() == 1;
   record.never_gains.store(is_final, std::memory_order_relaxed);
   journal_.report.set_reason(kOwnCores);
   return {.state = State::settled};

@@ -36,6 +36,7 @@ constexpr double kAutomaticGateFlop = 1e6;
 client::ConnectionCache::Config connections_of(const Config& config) {
   client::ConnectionCache::Config wanted;
   wanted.servers = config.servers;
+  if (config.servers.empty()) wanted.lease = {config.lease, config.pool_url};
   wanted.connection.streams = config.streams;
   wanted.key_folder = config.key_folder;
   wanted.plain = config.plain;
@@ -127,7 +128,7 @@ double Engine::least_flop() const noexcept {
   constexpr double kAll = std::numeric_limits<double>::infinity();
   if (config.mode == Mode::off) return kAll;
   if (config.mode != Mode::automatic || parts_->journal.report.wanted()) return 0;
-  return config.servers.empty() ? kAll : kAutomaticGateFlop;
+  return config.names_servers() ? kAutomaticGateFlop : kAll;
 }
 
 // Counts the call. True if it may leave the process.
@@ -189,7 +190,7 @@ CallDecision Engine::decide(const LibraryCall& call) noexcept {
   // lies on the host.
   const bool may_gain = call.routine.level == 3 && config.mode == Mode::automatic &&
                         decision.work.flop >= kAutomaticGateFlop;
-  if (may_gain && !config.servers.empty()) parts.decide_by_history(call, record, decision);
+  if (may_gain && config.names_servers()) parts.decide_by_history(call, record, decision);
   return decision;
 }
 
@@ -278,7 +279,7 @@ FftDecision Engine::decide_fft(const FftCall& call, FftMoment moment) noexcept {
   RoutineRecord& record = parts.records.of(call.transform.plan);
   if (!is_sendable(parts.records, record, call.transform.plan)) return FftDecision::local;
   if (parts.config.mode == Mode::remote) return parts.remote_if_reachable(record);
-  if (parts.config.mode != Mode::automatic || parts.config.servers.empty()) {
+  if (parts.config.mode != Mode::automatic || !parts.config.names_servers()) {
     return FftDecision::local;
   }
   if (flops(call.transform.plan) < kAutomaticGateFlop) return FftDecision::local;

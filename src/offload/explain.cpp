@@ -128,7 +128,7 @@ std::string explain(const ExplainSources& sources, const AskedCall& call, const 
   answer.add("state", name_of(decision.state));
   answer.add("why", why(decision, facts != nullptr, cannot_gain));
   if (preferred) {
-    const std::string& address = sources.connections.servers()[server];
+    const std::string address = sources.connections.server_name(server);
     answer.add("server", address);
     if (facts != nullptr) answer.add("device", device_of(*facts, address));
   }

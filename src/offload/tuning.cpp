@@ -94,7 +94,7 @@ Tuning::Tuning(const Config& config, const client::ConnectionCache& pool)
     : pool_(pool),
       folder_(host_folder(config.profile_folder)),
       learns_(config.learn && !folder_.empty()),
-      servers_(config.servers.size()) {}
+      servers_(pool.most_servers()) {}
 
 policy::Profile Tuning::load(const char* kind, const std::string& key,
                              std::string& complaint) const {
@@ -140,7 +140,7 @@ const ServerFacts* Tuning::probe(std::size_t index, std::string& complaint) noex
     const DeviceInfo device = pool_.device_info(index);
     if (device.backend.empty()) return nullptr;
     auto made = std::make_unique<ServerFacts>();
-    made->key = key_of(pool_.servers()[index], device);
+    made->key = key_of(pool_.server_name(index), device);
     made->profile = load("server", made->key, complaint);
     made->flop_per_s = device.gflops_double * 1e9;
     made->routine_rates = device.routine_rates;
