@@ -42,7 +42,8 @@ class Plan:
 
     @property
     def needs_daemon(self) -> bool:
-        return not self.settings.servers and self.settings.mode in ("auto", "remote")
+        named = self.settings.servers or self.settings.text("lease")
+        return not named and self.settings.mode in ("auto", "remote")
 
 
 def execute(plan: Plan) -> int:

@@ -111,6 +111,11 @@ def inherited_servers(environment: Mapping[str, str]) -> tuple[str, ...]:
     return ()
 
 
+def inherited_lease(environment: Mapping[str, str]) -> str | None:
+    """Returns the lease of a pool that `environment` names."""
+    return environment.get(settings_table.row("lease").variable) or None
+
+
 def without_library(environment: Mapping[str, str]) -> dict[str, str]:
     """Returns `environment` for programs of ours: with no preloaded library and without its
     settings."""

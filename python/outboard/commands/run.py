@@ -9,13 +9,13 @@ from pathlib import Path
 
 import click
 
-from outboard import values
+from outboard import settings_table, values
 from outboard.commands._options import library_options
 from outboard.commands._pool_options import PoolWish, pool_options
 from outboard.errors import OutboardError, say
 from outboard.launch import Plan, execute
 from outboard.process import OWN_FAILURE
-from outboard.settings import Settings, inherited_mode, inherited_servers
+from outboard.settings import Settings, inherited_lease, inherited_mode, inherited_servers
 
 
 @click.command("run", context_settings={"allow_interspersed_args": False})
@@ -67,6 +67,7 @@ def command(
     settings = settings.replaced(
         mode=settings.mode or inherited_mode(os.environ) or "auto",
         servers=settings.servers or inherited_servers(os.environ),
+        lease=inherited_lease(os.environ),
     )
     daemon_options = _daemon_options(settings, device_memory)
     if report and report.startswith("json:"):
@@ -90,21 +91,18 @@ def _run_with_lease(
     hold = pool.hold(settings.text("key"))
     with contextlib.ExitStack() as stack:
         mode: str | None = settings.mode or inherited_mode(os.environ) or "auto"
-        servers: tuple[str, ...] = ()
+        lease: str | None = None
         try:
-            stack.enter_context(hold)
-            servers = hold.addresses()
-            os.environ.update(OUTBOARD_LEASE=hold.id, OUTBOARD_POOL=pool.url)
+            lease = stack.enter_context(hold).id
         except OutboardError as error:
             if pool.require:
                 error.end_with(OWN_FAILURE)
                 raise
             say(f"{error.message}; the command runs with its own library")
             mode = "off"
-        if hold.handles and not servers:
-            say("the pool names no address of the accelerators; calls stay local")
-            mode = "off"
-        final = settings.replaced(mode=mode, servers=servers)
+        for name in settings_table.row("servers").variables:
+            os.environ.pop(name, None)  # servers that are named go before a lease
+        final = settings.replaced(mode=mode, lease=lease, pool=pool.url)
         return execute(Plan(command, final, report, trace_file, ()))
 
 

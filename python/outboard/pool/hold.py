@@ -59,18 +59,6 @@ class Hold:
             self._thread.join(5)
         self._release()
 
-    def addresses(self) -> tuple[str, ...]:
-        """Returns the daemons of the devices; on this machine their Unix sockets."""
-        here = machine()
-        found: dict[str, None] = {}
-        for handle in self.handles:
-            known: list[str] = handle["addresses"]
-            local = [a for a in known if a.startswith("unix:") and handle["machine"] == here]
-            remote = [a for a in known if not a.startswith("unix:")]
-            if local or remote:
-                found[(local + remote)[0]] = None
-        return tuple(found)
-
     def _acquire(self) -> Any:
         until = time.monotonic() + self._wish.wait_s
         for count in range(self._wish.most, self._wish.least - 1, -1):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
+
+_OFFSET, _PRIME = 0xCBF29CE484222325, 0x100000001B3  # FNV-1a
 
 
 def machine() -> str:
-    """Returns a hash of the machine's id, which itself must not travel: machine-id(5)."""
+    """Returns what machine_name() of src/pool/registration.cpp returns: a hash of the id that the
+    kernel draws when it boots. Empty if it does not tell."""
     try:
-        own = Path("/etc/machine-id").read_text().strip()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
-        own = ""
-    if not own:
-        import socket
-
-        own = socket.gethostname()
-    return hashlib.sha256(b"outboard machine " + own.encode()).hexdigest()[:16]
+        return ""
+    value = _OFFSET
+    for byte in boot.encode():
+        value = (value ^ byte) * _PRIME % (1 << 64)
+    return f"{value:016x}"
