@@ -4,15 +4,15 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <string>
 #include <thread>
-#include <vector>
+#include <utility>
 
 #include "pool/json.hpp"
 #include "pool/lease_handles.hpp"
 #include "pool/pool_time.hpp"
 #include "pool/registration.hpp"
+#include "support/stub_manager.hpp"
 
 namespace ob::pool {
 namespace {
@@ -42,63 +42,18 @@ TEST(ManagerAddress, RefusesOthers) {
   EXPECT_EQ(ManagerAddress::parse("http://pool:7780").status().code(), Code::denied);
 }
 
-// Answers requests as `answers` says, one after the other. "close" closes the connection first.
-class Manager {
- public:
-  explicit Manager(std::vector<std::string> answers) : answers_(std::move(answers)) {
-    auto listener = transport::listen("127.0.0.1:0");
-    EXPECT_TRUE(listener.ok());
-    listener_ = std::move(*listener);
-    thread_ = std::thread([this] { run(); });
-  }
-  ~Manager() {
-    listener_->close();
-    thread_.join();
-  }
-  Manager(const Manager&) = delete;
-  Manager& operator=(const Manager&) = delete;
-
-  std::string url() const { return "http://" + listener_->address(); }
-  int connections() const { return connections_; }
-
- private:
-  void run() {
-    std::unique_ptr<transport::Stream> stream;
-    for (const std::string& answer : answers_) {
-      if (answer == "close") {
-        stream.reset();
-        continue;
-      }
-      if (stream == nullptr) {
-        auto accepted = listener_->accept(soon());
-        if (!accepted.ok()) return;
-        stream = std::move(*accepted);
-        ++connections_;
-      }
-      char bytes[4096];
-      const iovec part{bytes, sizeof bytes};
-      if (!stream->wait(true, false, soon()).ok() || !stream->try_receive({&part, 1}).ok()) return;
-      const iovec out{const_cast<char*>(answer.data()), answer.size()};
-      (void)stream->try_send({&out, 1});
-    }
-  }
-
-  const std::vector<std::string> answers_;
-  std::unique_ptr<transport::Listener> listener_;
-  std::atomic<int> connections_{0};
-  std::thread thread_;
-};
-
-std::string with_body(const std::string& status, const std::string& body) {
-  return "HTTP/1.1 " + status + "\r\ncontent-length: " + std::to_string(body.size()) + "\r\n\r\n" +
-         body;
-}
+using test::http_response;
+using test::StubManager;
 
 ManagerLink link_to(const std::string& url) { return {*ManagerAddress::parse(url), nullptr}; }
 
 TEST(ManagerLink, KeepsItsConnectionAndMakesANewOneWhereItWasClosed) {
-  Manager manager(
-      {with_body("200 OK", "1"), with_body("200 OK", "2"), "close", with_body("200 OK", "3")});
+  int asked = 0;
+  bool closed = false;
+  StubManager manager([&](const std::string&) -> std::optional<std::string> {
+    if (asked == 2 && !std::exchange(closed, true)) return std::nullopt;
+    return http_response("200 OK", std::to_string(++asked));
+  });
   ManagerLink link = link_to(manager.url());
   for (const char* const body : {"1", "2", "3"}) {
     const auto response = link.ask("GET", "/", {}, soon());
@@ -111,7 +66,7 @@ TEST(ManagerLink, KeepsItsConnectionAndMakesANewOneWhereItWasClosed) {
 TEST(ManagerLink, NamesAManagerThatDoesNotAnswer) {
   std::string url;
   {
-    const Manager gone({});
+    const StubManager gone([](const std::string&) { return std::nullopt; });
     url = gone.url();
   }
   const auto response = link_to(url).ask("GET", "/", {}, soon());
@@ -125,7 +80,10 @@ TEST(ManagerLink, NeedsAKeyForHttps) {
 }
 
 TEST(ManagerLink, IsInterruptedWhileItWaits) {
-  Manager manager({with_body("200 OK", "1"), ""});
+  int asked = 0;
+  StubManager manager([&](const std::string&) {  // falls silent
+    return ++asked == 1 ? http_response("200 OK", "1") : std::string();
+  });
   ManagerLink link = link_to(manager.url());
   ASSERT_TRUE(link.ask("GET", "/", {}, soon()).ok());
   std::thread other([&] { link.interrupt(); });

@@ -53,7 +53,9 @@ def write_usages(folder: Path, pool: keys.Member) -> None:
 
 
 def write_managed(folder: Path, pool: keys.Member) -> None:
-    """Writes a daemon whose certificate also proves it to a manager."""
+    """Writes a manager, and a daemon whose certificate also proves it to a manager."""
+    manager = keys.make_member(pool, keys.MANAGER, "m1", _DAYS, hosts=["pool.example.org"])
+    keys.write(folder / "manager", keys.MANAGER, manager)
     member = keys.make_member(pool, keys.DAEMON, "managed", _DAYS, managed=True)
     keys.write(folder / "managed", keys.DAEMON, member)
 

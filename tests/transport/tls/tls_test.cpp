@@ -306,6 +306,33 @@ Status client_status_for(const OtherProgram& daemon) {
   return status;
 }
 
+// A manager selects no protocol, and its name is compared. A daemon that poses as one has another.
+TEST(Tls, TheManagerIsKnownByItsName) {
+  const auto good = key("good", Side::client);  // opens OpenSSL
+  for (const bool is_manager : {true, false}) {
+    const OtherProgram member(Side::daemon, is_manager ? "manager/manager" : "managed/daemon");
+    Link link(Kind::tcp);
+    auto theirs = member.over(std::move(link.server));
+    std::thread talking([&] {
+      std::byte byte{};
+      (void)receive_all(*theirs, {&byte, 1});
+    });
+    const auto made = good->connect_to_manager(std::move(link.client), test_deadline());
+    theirs->shut_down();
+    talking.join();
+    EXPECT_EQ(made.status().code(), is_manager ? Code::ok : Code::denied)
+        << made.status().message();
+    if (!is_manager) {
+      EXPECT_NE(made.status().message().find("is no manager"), std::string::npos);
+    }
+  }
+}
+
+TEST(Tls, ASideKnowsItsOwnName) {
+  EXPECT_EQ(key("good", Side::client)->name(), "client of good");
+  EXPECT_EQ(key("good", Side::daemon)->name(), "daemon of good");
+}
+
 // Daemons that a manager knows have certificates for both usages. They open no sessions.
 TEST(Tls, ADaemonThatAlsoProvesItselfAsAClientIsADaemon) {
   const auto good = key("good", Side::daemon);  // opens OpenSSL

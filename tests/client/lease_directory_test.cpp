@@ -1,0 +1,151 @@
+// The library's question to the manager: when it is asked, and what becomes of its answers.
+
+#include "client/lease_directory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "pool/registration.hpp"
+#include "support/stub_manager.hpp"
+
+namespace ob::client {
+namespace {
+
+using test::http_response;
+using test::StubManager;
+
+// A handle of device `n/INDEX` with a token that names its epoch.
+std::string handle(int index, int epoch, const std::string& machine = "elsewhere") {
+  const std::string name = "n/" + std::to_string(index);
+  return R"({"device":")" + name + R"(","daemon":"n","addresses":["10.0.0.1:7","unix:/s"],)" +
+         R"("machine":")" + machine + R"(","epoch":)" + std::to_string(epoch) + R"(,"token":")" +
+         name + "@" + std::to_string(epoch) + R"("})";
+}
+
+std::string held(const std::string& handles, int left_ms = 60'000) {
+  return http_response("200 OK", R"({"state":"held","now_ms":1000,"end_ms":)" +
+                                     std::to_string(1000 + left_ms) + R"(,"handles":[)" + handles +
+                                     "]}");
+}
+
+std::string problem(const std::string& status, const std::string& name) {
+  return http_response(
+      status, R"({"type":"urn:outboard:problem:)" + name + R"(","detail":"said )" + name + "\"}");
+}
+
+TEST(LeaseDirectory, AsksOnceForAllDevices) {
+  StubManager manager([](const std::string& request) {
+    EXPECT_TRUE(request.starts_with("GET /v1/leases/job%2F1?uid=")) << request;
+    return held(handle(0, 5) + "," + handle(1, 6));
+  });
+  LeaseDirectory lease({"job/1", manager.url()});
+  EXPECT_EQ(lease.size(), 1U);
+  EXPECT_EQ(lease.name(0), "lease job/1");
+  for (const std::string token : {"n/0@5", "n/1@6", "n/0@5"}) {
+    const auto ticket = lease.ticket(token == "n/1@6" ? 1 : 0, nullptr);
+    ASSERT_TRUE(ticket.ok()) << ticket.status().message();
+    EXPECT_EQ(ticket->token, token);
+    EXPECT_EQ(ticket->addresses, std::vector<std::string>{"10.0.0.1:7"});
+  }
+  EXPECT_EQ(lease.size(), 2U);
+  EXPECT_EQ(lease.name(1), "10.0.0.1:7");
+  EXPECT_EQ(manager.requests(), 1);
+  EXPECT_EQ(lease.ticket(2, nullptr).status().code(), Code::fenced);
+}
+
+TEST(LeaseDirectory, PrefersSocketsOfThisMachine) {
+  StubManager manager([](const std::string&) { return held(handle(0, 5, pool::machine_name())); });
+  LeaseDirectory lease({"x", manager.url()});
+  const auto ticket = lease.ticket(0, nullptr);
+  ASSERT_TRUE(ticket.ok()) << ticket.status().message();
+  EXPECT_EQ(ticket->addresses, (std::vector<std::string>{"unix:/s", "10.0.0.1:7"}));
+}
+
+TEST(LeaseDirectory, AsksAgainForARefusedToken) {
+  int epoch = 5;
+  StubManager manager([&](const std::string&) { return held(handle(0, epoch)); });
+  LeaseDirectory lease({"x", manager.url()});
+  ASSERT_TRUE(lease.ticket(0, nullptr).ok());
+  lease.drop(0, "n/0@5");
+  EXPECT_EQ(lease.ticket(0, nullptr).status().code(), Code::fenced);  // it is still the same
+  epoch = 6;
+  const auto fresh = lease.ticket(0, nullptr);
+  ASSERT_TRUE(fresh.ok()) << fresh.status().message();
+  EXPECT_EQ(fresh->token, "n/0@6");
+  lease.drop(0, "n/0@5");  // late
+  EXPECT_TRUE(lease.ticket(0, nullptr).ok());
+  EXPECT_EQ(manager.requests(), 3);
+}
+
+TEST(LeaseDirectory, KeepsTheNumbersOfDevices) {
+  int asked = 0;
+  StubManager manager([&](const std::string&) {
+    return ++asked == 1 ? held(handle(0, 5) + "," + handle(1, 6), 0)
+                        : held(handle(2, 7) + "," + handle(1, 6), 0);
+  });
+  LeaseDirectory lease({"x", manager.url()});
+  ASSERT_TRUE(lease.ticket(0, nullptr).ok());  // is old at once
+  EXPECT_EQ(lease.ticket(0, nullptr).status().code(), Code::fenced);
+  EXPECT_EQ(lease.ticket(1, nullptr)->token, "n/1@6");
+  EXPECT_EQ(lease.ticket(2, nullptr)->token, "n/2@7");
+}
+
+TEST(LeaseDirectory, NeverAsksAgainOnceTheLeaseIsOver) {
+  for (const std::string name : {"lease-over", "unknown"}) {
+    StubManager manager([&](const std::string&) { return problem("410 Gone", name); });
+    LeaseDirectory lease({"x", manager.url()});
+    EXPECT_EQ(lease.ticket(0, nullptr).status().code(), Code::fenced);
+    EXPECT_EQ(lease.ticket(0, nullptr).status().code(), Code::fenced);
+    EXPECT_EQ(manager.requests(), 1);
+  }
+  StubManager manager([&](const std::string&) { return problem("503 Later", "starting"); });
+  LeaseDirectory lease({"x", manager.url()});
+  EXPECT_EQ(lease.ticket(0, nullptr).status().code(), Code::unavailable);
+  EXPECT_EQ(lease.ticket(0, nullptr).status().message(), "said starting");
+}
+
+TEST(LeaseDirectory, UsesAnOldTokenWhileTheManagerIsAway) {
+  int asked = 0;
+  StubManager manager([&](const std::string&) {
+    return ++asked == 1 ? held(handle(0, 5), 0) : std::string("garbage\r\n\r\n");
+  });
+  LeaseDirectory lease({"x", manager.url()});
+  EXPECT_TRUE(lease.ticket(0, nullptr).ok());
+  const auto old = lease.ticket(0, nullptr);
+  ASSERT_TRUE(old.ok()) << old.status().message();
+  EXPECT_EQ(old->token, "n/0@5");
+  EXPECT_EQ(lease.ticket(1, nullptr).status().code(), Code::protocol_error);
+}
+
+// Many threads that call at once wait for one question, also if it fails.
+TEST(LeaseDirectory, GivesASilentManagerUp) {
+  StubManager manager([](const std::string&) { return std::string(); });
+  LeaseDirectory lease({"x", manager.url()});
+  std::atomic<int> waiting{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      ++waiting;
+      while (waiting < 4) std::this_thread::yield();
+      EXPECT_EQ(lease.ticket(0, nullptr).status().code(), Code::deadline_exceeded);
+    });
+  }
+  while (waiting < 4) std::this_thread::yield();
+  EXPECT_EQ(lease.size(), 1U);  // does not wait
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(manager.requests(), 1);
+}
+
+TEST(LeaseDirectory, SaysWhereItIsWrong) {
+  LeaseDirectory unnamed({"x", ""});
+  EXPECT_EQ(unnamed.ticket(0, nullptr).status().code(), Code::invalid_argument);
+  LeaseDirectory unsafe({"x", "https://127.0.0.1:1"});
+  EXPECT_EQ(unsafe.ticket(0, nullptr).status().code(), Code::denied);
+}
+
+}  // namespace
+}  // namespace ob::client
