@@ -35,8 +35,8 @@ struct ConnectionConfig {
   unsigned streams = 1;
   std::shared_ptr<const transport::Security> security;  ///< nullptr: no key, no TLS
   std::uint32_t device = UINT32_MAX;                    ///< index in the daemon; or any
-  std::string identity;  ///< a lease token, for daemons of a managed pool; empty: none
-  wire::Token join{};    ///< of the session that the connection joins; zeros: a new session
+  std::string identity{};  ///< a lease token, for daemons of a managed pool; empty: none
+  wire::Token join{};      ///< of the session that the connection joins; zeros: a new session
   /// True: the daemon must not end the session to make room for others.
   bool holds_user_data = false;
   bool wants_kernels = false;         ///< asks what kernels of programs the device runs

@@ -124,9 +124,10 @@ Result<HttpResponse> ManagerLink::ask(std::string_view method, std::string_view 
     response = ask_once(request, deadline);
   }
   if (response.ok()) return response;
-  return Status(response.status().code(), "the manager at " + url() + " cannot be asked (" +
-                                              response.status().message() +
-                                              "); is it running there? `outboard pool serve`");
+  const Status& why = response.status();
+  const bool silent = why.code() == Code::unavailable || why.code() == Code::deadline_exceeded;
+  return Status(why.code(), "the manager at " + url() + " cannot be asked (" + why.message() + ")" +
+                                (silent ? "; is it running there? `outboard pool serve`" : ""));
 }
 
 }  // namespace ob::pool

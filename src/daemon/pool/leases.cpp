@@ -46,6 +46,11 @@ Result<std::unique_ptr<const SessionLease>> Leases::admit(const std::string& tok
   pool::LeaseKeys keys;
   {
     const std::lock_guard lock(mutex_);
+    if (!registered_) {
+      return Status(Code::unavailable, "this daemon is not registered with the manager at " + url_ +
+                                           " yet (it has just started, or the manager is away); "
+                                           "try again soon");
+    }
     keys = keys_;
   }
   OB_ASSIGN_OR_RETURN(const pool::LeaseClaims claims, pool::verify_lease_token(token, keys));
@@ -82,7 +87,10 @@ Status Leases::take(const pool::Registered& registered, const Exchanged& exchang
     OB_RETURN_IF_ERROR(gate_.set_pool(registered.pool));
     keys_ = std::move(keys);
   }
-  return take(registered.state, exchanged);
+  OB_RETURN_IF_ERROR(take(registered.state, exchanged));
+  const std::lock_guard lock(mutex_);
+  registered_ = true;
+  return {};
 }
 
 Status Leases::take(const pool::DesiredState& state, const Exchanged& exchanged) {

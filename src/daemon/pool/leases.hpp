@@ -78,6 +78,7 @@ class Leases {
   LeaseGate gate_;
   pool::PoolClock clock_;
   pool::LeaseKeys keys_;
+  bool registered_ = false;  // once
 };
 
 }  // namespace ob::daemon

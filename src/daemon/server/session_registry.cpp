@@ -59,11 +59,12 @@ Result<std::shared_ptr<Session>> SessionRegistry::open(const wire::Hello& hello,
   SessionAccounts accounts = budgets_.open(index, user);
   if (lease != nullptr) accounts.memory = lease->account().open_memory();
   auto commands = lease != nullptr ? lease->commands() : nullptr;
+  const LeaseAccount* const account = lease != nullptr ? &lease->account() : nullptr;
   auto session = std::make_shared<Session>(
       SessionDevice{*served.device, served.plans, served.share, index}, token, number_of(user),
       std::move(accounts), (hello.flags & wire::kHoldsUserData) != 0, std::move(lease));
   sessions_.push_back({token, index, session, session.get(), session->memory(),
-                       session->holds_user_data(), std::move(commands)});
+                       session->holds_user_data(), std::move(commands), account});
   return session;
 }
 
@@ -93,9 +94,12 @@ std::uint32_t SessionRegistry::least_used_device() const {
 
 std::vector<SessionRegistry::Holder> SessionRegistry::other_holders(const Session& session) {
   const std::lock_guard lock(mutex_);
+  const LeaseAccount* const mine =
+      session.lease() != nullptr ? &session.lease()->account() : nullptr;
   std::vector<Holder> holders;
   for (const Known& known : sessions_) {
     if (known.device != session.device_index() || known.name == &session) continue;
+    if (known.account != mine) continue;
     const auto memory = known.memory.lock();
     const std::uint64_t bytes = memory == nullptr ? 0 : memory->used();
     if (bytes != 0) holders.push_back({known.name, bytes, known.holds_user_data});

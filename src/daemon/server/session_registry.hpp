@@ -43,7 +43,8 @@ class SessionRegistry {
                                         std::unique_ptr<const SessionLease> lease);
   /// Returns the names of the living sessions whose leases are over.
   std::vector<const Session*> cut_off_sessions();
-  /// Returns the other sessions of this one's device that hold memory of it.
+  /// Returns the other sessions of this one's device that hold memory of it. The memory of another
+  /// lease is not for this one.
   std::vector<Holder> other_holders(const Session& session);
   /// Returns the device of the session with this name; nothing if there is none.
   std::optional<std::uint32_t> device_of(const Session* name);
@@ -64,6 +65,7 @@ class SessionRegistry {
     std::weak_ptr<const ResourceAccount> memory;  // it counts its user as present
     bool holds_user_data;
     std::shared_ptr<LeaseSession> lease;  // nullptr: it needs none
+    const LeaseAccount* account;          // names its lease; not to be dereferenced
   };
   using Devices = std::vector<std::unique_ptr<Device>>;
   static std::vector<std::uint64_t> memory_of(const Devices& devices);

@@ -23,19 +23,23 @@ NEEDED = {
 # one.
 HEADERS = pathlib.Path("/usr/include")
 XXHASH = "xxhash.h"
+JSON = "nlohmann"
 
 
 def missing_packages() -> list[str]:
     packages = [package for program, package in NEEDED.items() if shutil.which(program) is None]
-    return packages if (HEADERS / XXHASH).exists() else [*packages, "libxxhash-dev"]
+    headers = {XXHASH: "libxxhash-dev", JSON: "nlohmann-json3-dev"}
+    return packages + [package for name, package in headers.items() if not (HEADERS / name).exists()]
 
 
 def build(cmake: str, source: pathlib.Path, work: pathlib.Path) -> int:
     headers = work / "include"
     headers.mkdir(parents=True, exist_ok=True)
     shutil.copy2(HEADERS / XXHASH, headers)
+    shutil.copytree(HEADERS / JSON, headers / JSON, dirs_exist_ok=True)
     options = [
         f"-DXXHASH_INCLUDE_DIR={headers}",
+        f"-DOUTBOARD_JSON_INCLUDE_DIR={headers}",
         f"--toolchain={source}/cmake/toolchains/s390x.cmake",
         "-DCMAKE_BUILD_TYPE=Release",
         "-DCMAKE_CXX_FLAGS_RELEASE=-O1",  # takes half the time of -O3, and keeps assertions

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from pool_daemon import BUSY, DENIED, FENCED, UNAVAILABLE, Daemon, Worker, hello, until
+from pool_daemon import DENIED, FENCED, UNAVAILABLE, Daemon, Worker, hello, until
 from pool_server import EVERYBODY, Manager, make_keys
 
 from conftest import Outboard, clean_environment
@@ -57,7 +57,8 @@ class Pool(NamedTuple):
 
 
 def make_pool(kind: str, folder: Path, native: paths.Native, *options: str) -> Pool:
-    """`kind`: of the way from program to daemon: tcp, unix, or keys (TCP with TLS)."""
+    """`kind`: the ways from the program to the daemon and from both to the manager: tcp; unix;
+    mixed, a Unix socket and TCP; keys, TCP with TLS."""
     if kind == "keys":
         made = make_keys(folder / "keys")
         manager = Manager(folder / "m", "", made["m1"])
@@ -67,10 +68,11 @@ def make_pool(kind: str, folder: Path, native: paths.Native, *options: str) -> P
         variables = {"OUTBOARD_POOL": manager.url, "OUTBOARD_KEY": str(made["ada"])}
     else:
         manager = Manager(folder / "m", EVERYBODY)
-        listen = f"unix:{folder}/d" if kind == "unix" else ""
-        daemon = Daemon(native, "n1", "--pool", manager.url, *options, listen=listen)
-        holder = manager.client()
-        variables = {"OUTBOARD_POOL": manager.url}
+        url = f"unix:{folder}/m/s" if kind == "unix" else manager.url
+        listen = f"unix:{folder}/d" if kind in ("unix", "mixed") else ""
+        daemon = Daemon(native, "n1", "--pool", url, *options, listen=listen)
+        holder = PoolClient(url)
+        variables = {"OUTBOARD_POOL": url}
     pool = Pool(manager, daemon, manager.local(), holder, variables)
     daemon.wait_until_free(pool.client)
     return pool
@@ -90,7 +92,7 @@ def report_of(file: Path) -> dict[str, int]:
     return {name: sum(r[name] for r in routines) for name in ("calls", "remote")}
 
 
-@pytest.mark.parametrize("kind", ["tcp", "unix", "keys"])
+@pytest.mark.parametrize("kind", ["tcp", "unix", "mixed", "keys"])
 def test_only_a_lease_computes_on_the_daemon(
     kind: str, tmp_path: Path, native: paths.Native, outboard: Outboard
 ) -> None:
@@ -106,9 +108,28 @@ def test_only_a_lease_computes_on_the_daemon(
     done = outboard("run", "--server", pool.daemon.address, *program, environment=environment)
     assert done.returncode == 0, done.stderr
     assert report_of(tmp_path / "report")["remote"] == 0
-    assert f"this daemon serves leases of the pool at {pool.manager.url}" in done.stderr
+    url = pool.variables["OUTBOARD_POOL"]
+    assert f"this daemon serves leases of the pool at {url}" in done.stderr
     pool.daemon.wait_until_free(pool.client)
     pool.stop()
+
+
+def test_forked_children_use_the_lease_of_their_parent(
+    pool: Pool, tmp_path: Path, native: paths.Native, outboard: Outboard
+) -> None:
+    children = """
+import os, sys
+found = [os.fork() for _ in range(2)]
+if 0 not in found:
+    sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in found))
+"""
+    environment = clean_environment(OUTBOARD_NATIVE_DIR=str(native.root), **pool.variables)
+    program = ["--mode", "remote", "--report", f"json:{tmp_path}/report", "--"]
+    program += [sys.executable, "-c", PRODUCT + children + PRODUCT]
+    done = outboard("run", "--accelerators", "1", *program, environment=environment)
+    assert done.returncode == 0, done.stderr
+    counted = report_of(tmp_path / "report")
+    assert counted["remote"] == counted["calls"] >= 4, done.stderr
 
 
 def test_two_exclusive_holders_never_overlap(
@@ -231,7 +252,7 @@ def test_tokens_that_are_not_good(pool: Pool, tmp_path: Path, native: paths.Nati
 def test_an_unregistered_daemon_serves_nobody(tmp_path: Path, native: paths.Native) -> None:
     daemon = Daemon(native, "n1", "--pool", "http://127.0.0.1:1")
     assert hello(daemon.address, "")[0] == DENIED
-    assert hello(daemon.address, "x")[0] in (DENIED, UNAVAILABLE, BUSY)
+    assert hello(daemon.address, "x")[0] == UNAVAILABLE
     assert daemon.stop() == 0
 
 
