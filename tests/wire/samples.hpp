@@ -42,6 +42,16 @@ inline constexpr std::string_view kOlderHelloHex = R"(
   61 20 31 32 33 00 00 00
   00 00 00 00 00 00 00 00
 )";
+inline constexpr std::string_view kLeasedHelloHex = R"(
+  01 4d 0a 0b 08 00 01 00
+  00 00 00 00 00 00 00 00   // join: a new session
+  00 00 00 00 00 00 00 00
+  ff ff ff ff 05 00 00 00   // device: any
+  61 20 31 32 33 00 00 00
+  05 00 00 00 61 2e 62 2e   // length of identity, the token "a.b.c", padding
+  63 00 00 00 00 00 00 00
+  00 00 00 00 00 00 00 00   // no flags
+)";
 inline constexpr std::string_view kFactsHex = R"(
   02 00 00 00 00 00 00 00   // two routine rates, padding
   01 00 00 00 00 00 00 00   // family lu, padding
@@ -128,6 +138,10 @@ inline constexpr std::string_view kWelcomeHex = R"(
 inline constexpr std::string_view kRefusedHex = R"(
   06 00 08 00 02 00 00 00   // code version_mismatch, reserved, version, length of message
   6e 6f 00 00 00 00 00 00   // "no"
+)";
+inline constexpr std::string_view kFencedHex = R"(
+  10 00 08 00 02 00 00 00   // code fenced
+  6e 6f 00 00 00 00 00 00
 )";
 inline constexpr std::string_view kStripesHex = R"(
   03 00 00 00 00 00 04 00   // extra_streams, reserved, block_bytes: 256 KiB
@@ -277,6 +291,7 @@ void for_each_sample(Visit visit) {
         kHelloHex);
   visit("hello", Hello{6, 1, {0x1122334455667788, 0x0123456789abcdef}, 2, "a 123", "", 3},
         kOlderHelloHex);
+  visit("hello", Hello{8, 1, {}, UINT32_MAX, "a 123", "a.b.c", 0, 0}, kLeasedHelloHex);
   visit("facts", Facts{{{RateFamily::lu, 1e7, 2.5}, {static_cast<RateFamily>(999), 1, 123.25}}},
         kFactsHex);
   visit("welcome",
@@ -295,6 +310,7 @@ void for_each_sample(Visit visit) {
                 "0-3"},
         kWelcomeHex);
   visit("refused", Refused{Code::version_mismatch, 8, "no"}, kRefusedHex);
+  visit("refused", Refused{Code::fenced, 8, "no"}, kFencedHex);
   visit("stripes", Stripes{3, 1 << 18, {0x8000000000000001, 0xc000000000000002}}, kStripesHex);
   visit("join_stream", JoinStream{8, 3, {0x8000000000000001, 0xc000000000000002}, ""},
         kJoinStreamHex);

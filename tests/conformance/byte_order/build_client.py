@@ -29,7 +29,8 @@ JSON = "nlohmann"
 def missing_packages() -> list[str]:
     packages = [package for program, package in NEEDED.items() if shutil.which(program) is None]
     headers = {XXHASH: "libxxhash-dev", JSON: "nlohmann-json3-dev"}
-    return packages + [package for name, package in headers.items() if not (HEADERS / name).exists()]
+    missing = [package for name, package in headers.items() if not (HEADERS / name).exists()]
+    return packages + missing
 
 
 def build(cmake: str, source: pathlib.Path, work: pathlib.Path) -> int:

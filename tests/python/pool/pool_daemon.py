@@ -22,6 +22,7 @@ from outboard.pool.client import PoolClient
 PATIENCE_S = 60.0  # far longer than anything takes; it ends a test that hangs
 LEASE_VERSION = 8  # of the protocol, the first one with tokens
 DENIED, UNAVAILABLE, BUSY, FENCED = 5, 10, 12, 16
+_WELCOME, _REFUSED = 64, 65
 
 # Multiplies matrices of small whole numbers, so that results are exact in any order of sums. The
 # oracle is numpy's product of integers, which calls no library. Goes on until its input ends.
@@ -142,32 +143,27 @@ class Worker:
         return int(out.split()[-1])
 
 
-def hello(address: str, token: str, version: int = LEASE_VERSION) -> tuple[int, str]:
-    """Presents a token. Returns 0, or the code and the words of the refusal."""
+def connect(address: str, token: str, version: int = LEASE_VERSION) -> socket.socket:
+    """Presents a token. The answer is the next that arrives."""
     host, _, port = address.rpartition(":")
-    who = b"a test"
     body = struct.pack(
         "<IHBB16sI", wire.MAGIC, version, sys.byteorder == "big", 0, bytes(16), 0xFFFFFFFF
     )
-    for text in (who, token.encode()):
+    for text in (b"a test", token.encode()):
         body += struct.pack("<I", len(text)) + text + bytes(-(len(body) + 4 + len(text)) % 8)
     body += struct.pack("<I4x", 0)
-    with socket.create_connection((host, int(port)), PATIENCE_S) as peer:
-        peer.sendall(wire.HEADER.pack(1, 0, len(body), 0, 0, 0) + body)
-        answer = b""
-        while len(answer) < wire.HEADER.size or len(answer) < wire.HEADER.size + _body_bytes(
-            answer
-        ):
-            part = peer.recv(4096)
-            assert part, "no answer"
-            answer += part
-    opcode, said = wire.HEADER.unpack_from(answer)[0], answer[wire.HEADER.size :]
-    if opcode == 64:
+    peer = socket.create_connection((host, int(port)), PATIENCE_S)
+    peer.sendall(wire.HEADER.pack(1, 0, len(body), 0, 0, 0) + body)
+    return peer
+
+
+def hello(address: str, token: str, version: int = LEASE_VERSION) -> tuple[int, str]:
+    """Presents a token. Returns 0, or the code and the words of the refusal."""
+    with connect(address, token, version) as peer, peer.makefile("rb") as stream:
+        opcode, _, body_bytes, *_ = wire.HEADER.unpack(stream.read(wire.HEADER.size))
+        said = stream.read(body_bytes)
+    if opcode == _WELCOME:
         return 0, ""
-    assert opcode == 65
+    assert opcode == _REFUSED
     (length,) = struct.unpack_from("<I", said, 4)
     return said[0], said[8 : 8 + length].decode()
-
-
-def _body_bytes(answer: bytes) -> int:
-    return int(wire.HEADER.unpack_from(answer)[2])

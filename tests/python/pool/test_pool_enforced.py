@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from pool_daemon import DENIED, FENCED, UNAVAILABLE, Daemon, Worker, hello, until
+from pool_daemon import DENIED, FENCED, UNAVAILABLE, Daemon, Worker, connect, hello, until
 from pool_server import EVERYBODY, Manager, make_keys
 
 from conftest import Outboard, clean_environment
@@ -175,6 +175,16 @@ def test_the_end_of_a_lease_ends_its_session(
     assert worker.finish() > calls
     if how != "drain":
         pool.hold("next")
+
+
+def test_an_idle_session_ends_with_its_lease(pool: Pool) -> None:
+    token = pool.hold("x")["handles"][0]["token"]
+    with connect(pool.daemon.address, token) as peer:
+        assert peer.recv(4096) != b""  # the welcome
+        pool.holder.ask("DELETE", "/v1/leases/x")
+        while peer.recv(4096) != b"":  # signs of life
+            pass
+    pool.daemon.wait_until_free(pool.client)
 
 
 def test_work_goes_on_without_the_manager(tmp_path: Path, native: paths.Native) -> None:
