@@ -43,7 +43,8 @@ std::string LeaseDirectory::name(std::size_t index) const {
 
 Status LeaseDirectory::over() const {
   return {Code::fenced, "the lease " + source_.id +
-                            " is over (it was released, or has expired); calls stay local"};
+                            " does not give this device any more (it was released, has expired, "
+                            "or was taken back); calls stay local"};
 }
 
 bool LeaseDirectory::is_fresh(std::size_t index) const {
@@ -89,10 +90,14 @@ Result<pool::LeaseState> LeaseDirectory::answer(
   const std::string target =
       "/v1/leases/" + pool::percent_encoded(source_.id) + "?uid=" + std::to_string(::geteuid());
   OB_ASSIGN_OR_RETURN(const auto response, link.ask("GET", target, {}, Clock::now() + kPatience));
-  if (response.ok()) return pool::read_lease(response.body);
-  const pool::Problem problem = pool::problem_of(response);
-  is_over_ = problem.name == "lease-over" || problem.name == "unknown";
-  return Status(Code::unavailable, problem.detail);
+  if (!response.ok()) {
+    const pool::Problem problem = pool::problem_of(response);
+    is_over_ = problem.name == "lease-over" || problem.name == "unknown";
+    return Status(Code::unavailable, problem.detail);
+  }
+  OB_ASSIGN_OR_RETURN(pool::LeaseState lease, pool::read_lease(response.body));
+  if (lease.state != "queued") return lease;
+  return Status(Code::unavailable, "the lease " + source_.id + " waits for devices");
 }
 
 Status LeaseDirectory::ask(const std::shared_ptr<const transport::Security>& security) {

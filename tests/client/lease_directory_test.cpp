@@ -108,6 +108,18 @@ TEST(LeaseDirectory, NeverAsksAgainOnceTheLeaseIsOver) {
   EXPECT_EQ(lease.ticket(0, nullptr).status().message(), "said starting");
 }
 
+TEST(LeaseDirectory, AsksAgainForALeaseThatWaits) {
+  int asked = 0;
+  StubManager manager([&](const std::string&) {
+    if (++asked > 1) return held(handle(0, 5));
+    return http_response("202 Accepted",
+                         R"({"state":"queued","now_ms":1,"end_ms":2,"handles":[]})");
+  });
+  LeaseDirectory lease({"x", manager.url()});
+  EXPECT_EQ(lease.ticket(0, nullptr).status().code(), Code::unavailable);
+  EXPECT_TRUE(lease.ticket(0, nullptr).ok());
+}
+
 TEST(LeaseDirectory, UsesAnOldTokenWhileTheManagerIsAway) {
   int asked = 0;
   StubManager manager([&](const std::string&) {
