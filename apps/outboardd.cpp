@@ -165,12 +165,12 @@ int serve(const ob::apps::Options& options) {
   for (const std::string& address : (*server)->addresses())
     std::printf("listening on %s\n", address.c_str());
   std::fflush(stdout);
-  if (pool) pool->join(**server);
+  auto agent = pool ? pool->join(**server) : nullptr;
   int signal_number = stop.wait();
   for (; signal_number == SIGHUP; signal_number = stop.wait()) (*server)->reload_revocations();
   log::info("draining (signal " + std::to_string(signal_number) + ")");
   const ob::daemon::Drained drained = (*server)->drain(options.drain_seconds);
-  if (pool) pool->leave();
+  agent.reset();
   // A device cannot be stopped in the middle of a command. Only the end of the process stops it.
   if (drained == ob::daemon::Drained::aborted) _exit(ob::apps::StopSignal::kAborted);
   if (drained == ob::daemon::Drained::left) _exit(0);

@@ -86,7 +86,7 @@ PoolMembership::PoolMembership(const Options& options, std::string name,
       security_(std::move(security)),
       leases_(std::move(gate), manager_.text) {}
 
-void PoolMembership::join(const daemon::Server& server) {
+std::unique_ptr<daemon::PoolAgent> PoolMembership::join(const daemon::Server& server) {
   daemon::PoolNode node;
   node.name = name_;
   node.labels = options_.labels;
@@ -102,7 +102,7 @@ void PoolMembership::join(const daemon::Server& server) {
         {id, info.backend, info.description, info.memory_bytes, info.gflops_double, 0});
   }
   node.memory_used = [&server](std::size_t device) { return server.memory_used(device); };
-  agent_ = std::make_unique<daemon::PoolAgent>(leases_, std::move(node), manager_, security_);
+  return std::make_unique<daemon::PoolAgent>(leases_, std::move(node), manager_, security_);
 }
 
 }  // namespace ob::apps

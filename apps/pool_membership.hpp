@@ -25,10 +25,9 @@ class PoolMembership {
 
   /// For the server's configuration.
   daemon::Leases& leases() noexcept { return leases_; }
-  /// Registers the daemon, and goes on until leave(), before which the server must not end.
-  void join(const daemon::Server& server);
-  /// Tells the manager that the daemon stops.
-  void leave() { agent_.reset(); }
+  /// Starts to speak for the daemon with the manager.
+  /// @returns the agent, which must end before the server, and tells the manager that it does
+  std::unique_ptr<daemon::PoolAgent> join(const daemon::Server& server);
 
  private:
   PoolMembership(const Options& options, std::string name, daemon::LeaseGate::Config gate,
@@ -40,7 +39,6 @@ class PoolMembership {
   const pool::ManagerAddress manager_;
   const std::shared_ptr<const transport::Security> security_;
   daemon::Leases leases_;
-  std::unique_ptr<daemon::PoolAgent> agent_;
 };
 
 }  // namespace ob::apps
