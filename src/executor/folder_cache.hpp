@@ -48,7 +48,7 @@ class FolderCache {
   };
   std::list<Kept>::iterator find(UserId user) const;
 
-  const Limits limits_;
+  const Limits limits_{};
   mutable std::mutex mutex_;
   mutable std::list<Kept> users_;  // the last one was used longest ago
 };

@@ -42,11 +42,11 @@ void ModuleAnswers::run() {
   for (;;) {
     changed_.wait(lock, [this] { return closed_ || !waiting_.empty(); });
     if (closed_) return;
-    const auto [send, report] = std::move(waiting_.front());
+    const std::pair<Send, ModuleReport> next = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
-    (void)contained([&send, &report]() -> Status {
-      send(report);
+    (void)contained([&next]() -> Status {
+      next.first(next.second);
       return {};
     });
     lock.lock();
