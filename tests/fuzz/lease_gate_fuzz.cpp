@@ -14,7 +14,7 @@ namespace ob::fuzz {
 namespace {
 
 // The oracle looks through the whole history at each event.
-constexpr int kMostEvents = 1000;
+constexpr int kMostEvents = 300;
 
 void play(std::span<const std::byte> choices) {
   daemon::test::LeaseHistory history(choices, daemon::test::Mistake::none);
