@@ -76,22 +76,10 @@ class _Way:
         """Parses a line: to or from, size, block, ceiling, rate of each run."""
         way, size, block, ceiling, *rates = line.split(",")
         runs = [float(rate) for rate in rates]
-        value = statistics.median(runs)
         limit = float(ceiling) or limits[way == "from"]
         cut = "whole" if block == "0" else f"blocks of {plot.size_text(int(block))}"
-        return rows.Row(
-            bench="copies",
-            case=f"{self.name}, {_WAYS[way]}, {cut}",
-            bytes=int(size),
-            value=value,
-            unit="MiB/s",
-            ceiling=limit,
-            ceiling_name=self.ceiling_name,
-            ratio=value / limit,
-            min=min(runs),
-            max=max(runs),
-            runs=len(runs),
-        )
+        case = f"{self.name}, {_WAYS[way]}, {cut}"
+        return rows.Row.of_runs("copies", case, int(size), runs, "MiB/s", limit, self.ceiling_name)
 
 
 @contextlib.contextmanager

@@ -73,25 +73,9 @@ def row(
     beside: Sequence[float],
     beside_name: str | None,
 ) -> rows.Row:
-    """Returns the row of medians. Smaller times are better, and larger rates."""
-    value = statistics.median(values)
+    """Returns the row beside the median of `beside`."""
     ceiling = statistics.median(beside) if beside else None
-    ratio = None
-    if ceiling is not None:
-        ratio = ceiling / value if unit in ("ms", "us", "%") else value / ceiling
-    return rows.Row(
-        bench="device",
-        case=case,
-        bytes=size,
-        value=value,
-        unit=unit,
-        ceiling=ceiling,
-        ceiling_name=None if ceiling is None else beside_name,
-        ratio=ratio,
-        min=min(values),
-        max=max(values),
-        runs=len(values),
-    )
+    return rows.Row.of_runs("device", case, size, values, unit, ceiling, beside_name)
 
 
 # --- from daemon to daemon ------------------------------------------------------------------------

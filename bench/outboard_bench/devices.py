@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import statistics
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
@@ -91,20 +90,9 @@ def row_of(line: str, rate: float, gbit: float) -> rows.Row:
     runs."""
     routine, n, devices, block, how, _, received, predicted, *seconds = line.split(",")
     runs = [float(text) * 1e3 for text in seconds]
-    value, ceiling = statistics.median(runs), float(predicted) * 1e3
-    return rows.Row(
-        bench="devices",
-        case=f"{routine} n={n} {rate:g} GF/s {gbit:g} Gb/s g={devices} nb={block} {how}",
-        bytes=int(received),
-        value=value,
-        unit="ms",
-        ceiling=ceiling,
-        ceiling_name="step model",
-        ratio=ceiling / value,
-        min=min(runs),
-        max=max(runs),
-        runs=len(runs),
-    )
+    case = f"{routine} n={n} {rate:g} GF/s {gbit:g} Gb/s g={devices} nb={block} {how}"
+    model_ms = float(predicted) * 1e3
+    return rows.Row.of_runs("devices", case, int(received), runs, "ms", model_ms, "step model")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:

@@ -11,6 +11,7 @@ from pathlib import Path
 from outboard.errors import OutboardError
 from outboard_bench.fft_program import Place, Stages, Transform, transform
 from outboard_bench.problem import Problem
+from outboard_bench.turns import in_turns
 
 # The executions of a round take about this time together, up to this number of executions.
 _ROUND_NS = 50_000_000
@@ -62,10 +63,8 @@ def measure(problem: Problem, places: Sequence[Place], how: How) -> list[Result]
             running.append(here)
             results.append(_first(here, running[0], how))
         times = [_times(result) for result in results]
-        for turn in range(how.rounds):
-            # another place begins in every round
-            for i in _rotated(len(running), turn):
-                _round(running[i], results[i], times[i])
+        for i in in_turns(len(running), how.rounds):
+            _round(running[i], results[i], times[i])
     return results
 
 
@@ -107,10 +106,6 @@ def _checked(stages: Stages, problem: Problem, calls: int) -> Stages:
 
 def _times(result: Result) -> int:
     return max(1, min(_MOST_PER_ROUND, _ROUND_NS // max(1, result.first_execute)))
-
-
-def _rotated(count: int, turn: int) -> list[int]:
-    return [(turn + i) % count for i in range(count)]
 
 
 def best_local(results: Sequence[Result]) -> Result:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import re
 import statistics
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -17,6 +16,7 @@ from outboard.errors import OutboardError
 from outboard_bench import places, plot, rows
 from outboard_bench.mp2c_run import PLACEMENTS, Outcome, Place, Problem, program, run, running
 from outboard_bench.netns import ended_by_exception
+from outboard_bench.turns import in_turns
 
 # Boxes of the paper: 80, 90 and 100 cells along each edge, with 10 particles per cell.
 _EDGES = (32,)
@@ -34,19 +34,16 @@ class Mp2c:
     def run(self, arguments: Sequence[str], json_file: Path | None) -> int:
         options = parse(arguments)
         program()
-        measured: list[rows.Row] = []
-        with ended_by_exception(), tempfile.TemporaryDirectory(prefix="outboard-bench-") as name:
-            where = running(options.links, Path(name), check=options.check, tcp=options.tcp)
-            with where as found:
-                try:
-                    for problem in options.problems:
-                        fresh = rows_of(problem, found, measure(problem, found, options.runs))
-                        rows.print_table(fresh)
-                        sys.stdout.flush()
-                        measured += fresh
-                finally:  # keeps the rows of an hour if the last problem fails
-                    if json_file and measured:
-                        rows.write(measured, json_file)
+        with (
+            ended_by_exception(),
+            tempfile.TemporaryDirectory(prefix="outboard-bench-") as name,
+            running(options.links, Path(name), check=options.check, tcp=options.tcp) as found,
+            rows.kept(json_file) as measured,
+        ):
+            for problem in options.problems:
+                fresh = rows_of(problem, found, measure(problem, found, options.runs))
+                rows.show(fresh)
+                measured += fresh
         return 0
 
     def draw(self, found: Sequence[Mapping[str, Any]], file: Path) -> None:
@@ -81,13 +78,10 @@ def _draw_case(axis: Any, what: str, group: Sequence[tuple[str, Mapping[str, Any
 
 
 def measure(problem: Problem, found: Sequence[Place], runs: int) -> list[list[Outcome]]:
-    """Runs the program in all places in turns. Another place begins in every turn. Raises
-    OutboardError if results differ."""
+    """Runs the program in all places in turns. Raises OutboardError if results differ."""
     outcomes: list[list[Outcome]] = [[] for _ in found]
-    for turn in range(runs):
-        for i in range(len(found)):
-            at = (turn + i) % len(found)
-            outcomes[at].append(run(problem, found[at]))
+    for at in in_turns(len(found), runs):
+        outcomes[at].append(run(problem, found[at]))
     digests = {outcome.digest for of_place in outcomes for outcome in of_place}
     if len(digests) != 1:
         raise OutboardError(f"{problem}: places or runs differ in their results ({digests})")
@@ -136,20 +130,14 @@ def _row(
     beside: float | None,
     beside_name: str | None,
 ) -> rows.Row:
-    values = [one.ms for one in outcomes]
-    value = statistics.median(values)
-    return rows.Row(
-        bench="mp2c",
-        case=f"{problem}, {place.name}",
-        bytes=outcomes[0].bytes_to,
-        value=value,
-        unit="ms",
-        ceiling=beside,
-        ceiling_name=beside_name,
-        ratio=None if beside is None else beside / value,
-        min=min(values),
-        max=max(values),
-        runs=len(values),
+    return rows.Row.of_runs(
+        "mp2c",
+        f"{problem}, {place.name}",
+        outcomes[0].bytes_to,
+        [one.ms for one in outcomes],
+        "ms",
+        beside,
+        beside_name,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import statistics
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -94,20 +93,8 @@ def _row(where: str, line: str, n: int) -> rows.Row:
     """Parses a line: order, parts, predicted seconds, seconds of each run."""
     order, parts, predicted, *seconds = line.split(",")
     runs = [float(text) * 1e3 for text in seconds]
-    value, ceiling = statistics.median(runs), float(predicted) * 1e3
-    return rows.Row(
-        bench="products",
-        case=f"{where} {order} {parts}",
-        bytes=3 * 8 * n * n,
-        value=value,
-        unit="ms",
-        ceiling=ceiling,
-        ceiling_name="predicted",
-        ratio=ceiling / value,
-        min=min(runs),
-        max=max(runs),
-        runs=len(runs),
-    )
+    case, size = f"{where} {order} {parts}", 3 * 8 * n * n
+    return rows.Row.of_runs("products", case, size, runs, "ms", float(predicted) * 1e3, "predicted")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:

@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import os
 import re
-import statistics
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,15 +45,14 @@ class Ring:
                 raise
             print(f"skipped: {error}", file=sys.stderr)
             return SKIPPED
-        measured: list[rows.Row] = []
-        with ended_by_exception(), tempfile.TemporaryDirectory(prefix="outboard-bench-") as name:
-            try:
-                with contextlib.nullcontext() if options.check else first_in_line():
-                    for machine in options.machines:
-                        _measure_all(machine, Path(name), options, measured)
-            finally:  # keeps the rows of an hour if the last problem fails
-                if json_file and measured:
-                    rows.write(measured, json_file)
+        with (
+            ended_by_exception(),
+            tempfile.TemporaryDirectory(prefix="outboard-bench-") as name,
+            rows.kept(json_file) as measured,
+            contextlib.nullcontext() if options.check else first_in_line(),
+        ):
+            for machine in options.machines:
+                _measure_all(machine, Path(name), options, measured)
         return 0
 
     def draw(self, found: Sequence[Mapping[str, Any]], file: Path) -> None:
@@ -116,8 +114,7 @@ def _measure_all(
             for devices in options.devices:
                 problem = Factorization(machine, routine, devices)
                 fresh = rows_of(problem, measure(problem, here, options.runs))
-                rows.print_table(fresh)
-                sys.stdout.flush()
+                rows.show(fresh)
                 measured += fresh
 
 
@@ -151,23 +148,8 @@ def _row(
     beside_name: str,
     unit: str = "ms",
 ) -> rows.Row:
-    value = statistics.median(values)
-    ratio = None
-    if beside is not None:
-        ratio = beside / value if unit == "ms" else value / beside
-    return rows.Row(
-        bench="ring",
-        case=f"{problem} {name}",
-        bytes=problem.bytes_to,
-        value=value,
-        unit=unit,
-        ceiling=beside,
-        ceiling_name=None if beside is None else beside_name,
-        ratio=ratio,
-        min=min(values),
-        max=max(values),
-        runs=len(values),
-    )
+    case = f"{problem} {name}"
+    return rows.Row.of_runs("ring", case, problem.bytes_to, values, unit, beside, beside_name)
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:

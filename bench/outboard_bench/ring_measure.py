@@ -21,6 +21,7 @@ from outboard_bench.fft_program import Place, Transform, transform
 from outboard_bench.link import Load, Wrap, limit_with_least_burst, mtu_at, stream
 from outboard_bench.native_program import CHECK_BURST
 from outboard_bench.netns import Star, inside
+from outboard_bench.turns import in_turns
 
 PROGRAM_NAME, MODEL_NAME = "blas_calls", "several_devices"
 KINDS = {"dpotrf": "cholesky", "dgeqrf": "qr"}
@@ -153,7 +154,7 @@ def _limit(star: Star, gbit_per_s: float, *, check: bool) -> float:
 
 
 def measure(problem: Factorization, here: Running, runs: int) -> list[Way]:
-    """Measures all routes in turns, so that other load of the machine slows each of them."""
+    """Measures all routes in turns."""
     ways = [
         Way(name) for name in (("relay", "ring", "auto") if problem.devices > 1 else ("alone",))
     ]
@@ -166,10 +167,8 @@ def measure(problem: Factorization, here: Running, runs: int) -> list[Way]:
         for process in processes:
             process.run(_WARM_UP)
         before = [process.counted()[0] for process in processes]
-        for turn in range(runs):
-            for i in range(len(ways)):  # another route begins in every turn
-                at = (turn + i) % len(ways)
-                ways[at].ms += [ns * 1e-6 for ns in processes[at].run(1)]
+        for at in in_turns(len(ways), runs):
+            ways[at].ms += [ns * 1e-6 for ns in processes[at].run(1)]
         for way, process, counted in zip(ways, processes, before, strict=True):
             _count(way, process, counted, problem)
     for way in ways:

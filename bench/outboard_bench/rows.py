@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterable, Mapping
+import statistics
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +28,39 @@ class Row:
     max: float
     runs: int
 
+    @classmethod
+    def of_runs(
+        cls,
+        bench: str,
+        case: str,
+        size: int,
+        values: Sequence[float],
+        unit: str,
+        beside: float | None = None,
+        beside_name: str | None = None,
+    ) -> Row:
+        """Returns the row of repeated measurements, beside a figure of that name if there is one.
+        Smaller times are better, and larger rates."""
+        value = statistics.median(values)
+        ratio = None
+        if beside is not None:
+            ratio = beside / value if unit in _SMALLER_IS_BETTER else value / beside
+        return cls(
+            bench=bench,
+            case=case,
+            bytes=size,
+            value=value,
+            unit=unit,
+            ceiling=beside,
+            ceiling_name=None if beside is None else beside_name,
+            ratio=ratio,
+            min=min(values),
+            max=max(values),
+            runs=len(values),
+        )
 
+
+_SMALLER_IS_BETTER = ("us", "ms", "%")
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "bench": str,
     "case": str,
@@ -72,6 +107,18 @@ def write(rows: Iterable[Row], file: Path) -> None:
     file.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
 
 
+@contextlib.contextmanager
+def kept(file: Path | None) -> Iterator[list[Row]]:
+    """Yields a list for rows, which it writes at the end of the block: also after a failure, which
+    would lose the measurements of hours otherwise."""
+    found: list[Row] = []
+    try:
+        yield found
+    finally:
+        if file and found:
+            write(found, file)
+
+
 def console() -> Any:
     """Returns the console of tables. In a file or pipe, lines are as long as they need to be."""
     from rich.console import Console
@@ -98,3 +145,9 @@ def print_table(rows: Iterable[Row]) -> None:
             str(row.runs),
         )
     console().print(table)
+
+
+def show(rows: Iterable[Row]) -> None:
+    """Prints a table at once, though more will follow."""
+    print_table(rows)
+    sys.stdout.flush()

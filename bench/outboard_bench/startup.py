@@ -56,20 +56,8 @@ ADDED_LIMIT_MS = 0.3  # the limit for the cost of a library that is never called
 
 
 def _preloaded_row(plain: list[float], preloaded: list[float]) -> rows.Row:
-    value, ceiling = statistics.median(preloaded), statistics.median(plain)
-    return rows.Row(
-        bench="startup",
-        case="preloaded",
-        bytes=0,
-        value=value,
-        unit="ms",
-        ceiling=ceiling,
-        ceiling_name="plain",
-        ratio=ceiling / value,
-        min=min(preloaded),
-        max=max(preloaded),
-        runs=len(preloaded),
-    )
+    beside = statistics.median(plain)
+    return rows.Row.of_runs("startup", "preloaded", 0, preloaded, "ms", beside, "plain")
 
 
 def _added_row(plain: list[float], preloaded: list[float]) -> rows.Row:

@@ -132,17 +132,4 @@ def run(options: argparse.Namespace) -> list[rows.Row]:
 
 def row(case: str, measured: list[float], beside: float | None, name: str = "") -> rows.Row:
     """Returns the row of a rate, beside another rate with that name."""
-    value = statistics.median(measured)
-    return rows.Row(
-        bench="links",
-        case=case,
-        bytes=0,
-        value=value,
-        unit="Gb/s",
-        ceiling=beside,
-        ceiling_name=name if beside else None,
-        ratio=value / beside if beside else None,
-        min=min(measured),
-        max=max(measured),
-        runs=len(measured),
-    )
+    return rows.Row.of_runs("links", case, 0, measured, "Gb/s", beside or None, name)
