@@ -127,6 +127,7 @@ Result<Devices> make_cuda(const DeviceOptions& options) {
                          .longest_command_s = options.longest_command_s,
                          .fail_allocations = options.fail_allocations,
                          .measure = true,
+                         .kernels = options.kernels && options.kernels_in_process,
                          .host = host});
   });
 }
@@ -162,6 +163,7 @@ Result<Devices> make_opencl(const DeviceOptions& options) {
                            .longest_command_s = options.longest_command_s,
                            .fail_allocations = options.fail_allocations,
                            .measure = true,
+                           .kernels = options.kernels && options.kernels_in_process,
                            .host = host,
                            .transforms = transforms});
   });

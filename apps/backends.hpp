@@ -21,7 +21,8 @@ struct DeviceOptions {
   double longest_command_s = 10;
   std::string isolation = "none";    ///< cpu backend: user, session, none
   std::uint64_t executor_bytes = 0;  ///< as cpu::Config's
-  bool kernels = false;  ///< cpu backend: kernels of programs run in processes of their own
+  bool kernels = false;  ///< of programs; those of the cpu backend run in processes of their own
+  bool kernels_in_process = false;  ///< those of cuda and opencl run, too, in this process
   double longest_kernel_s = 60;
   unsigned fail_allocations = 0;
   unsigned corrupt = 0;

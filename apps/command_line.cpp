@@ -90,9 +90,14 @@ void declare_limits(CLI::App& app, Options& options) {
          "then run code as the daemon's user, behind the walls of its processes.")
       ->check(CLI::IsMember({"off", "portable", "native"}))
       ->capture_default_str();
+  app.add_flag(
+      "--kernels-in-process", options.device.kernels_in_process,
+      "cuda and opencl backends: run kernels of clients in the daemon's process, as far as "
+      "the options above allow. A bad kernel can then end the daemon, hold its device for "
+      "ever, and read and change the memory of all clients.");
   app.add_option("--longest-kernel", options.device.longest_kernel_s,
-                 "End a kernel that takes more seconds. While others wait for their turn, "
-                 "--longest-command counts, too. 0: no limit.")
+                 "cpu backend: end a kernel that takes more seconds. While others wait for their "
+                 "turn, --longest-command counts, too. 0: no limit.")
       ->check(seconds_up_to(4e6))
       ->capture_default_str();
   app.add_option("--idle-time", options.idle_seconds,

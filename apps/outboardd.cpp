@@ -64,10 +64,17 @@ ob::apps::DeviceOptions device_options(const ob::apps::Options& options) {
   return device;
 }
 
-ob::daemon::KernelPolicy kernel_policy(const ob::apps::Options& options) {
+ob::daemon::KernelPolicy kernel_policy(const ob::apps::Options& options,
+                                       const std::string& backend) {
+  const bool in_process = backend == "cuda" || backend == "opencl";
+  if (in_process && options.device.kernels_in_process) {
+    log::warn(
+        "kernels of clients run in this process (--kernels-in-process): a bad one can end it");
+  }
+  const double longest_s = in_process ? 0 : options.device.longest_kernel_s;  // cannot be ended
   return {ob::daemon::kernel_rights_named(options.kernels),
           ob::daemon::kernel_rights_named(options.kernels_without_key),
-          static_cast<std::uint32_t>(options.device.longest_kernel_s * 1e3)};
+          static_cast<std::uint32_t>(longest_s * 1e3)};
 }
 
 ob::Status kernels_need_no_key() {
@@ -145,6 +152,7 @@ int serve(const ob::apps::Options& options) {
     if (!member.ok()) return fail(member.status());
     pool = std::move(*member);
   }
+  const ob::daemon::KernelPolicy kernels = kernel_policy(options, devices.front()->info().backend);
   stop.serving(options.drain_seconds + kEndingSeconds);
   auto server = ob::daemon::Server::create(
       {.listen = options.listen,
@@ -158,7 +166,7 @@ int serve(const ob::apps::Options& options) {
        .may_connect = !options.no_peers,
        .longest_idle = std::chrono::seconds(options.idle_seconds),
        .striping = {.max_streams = options.max_streams, .block_bytes = options.stripe_bytes},
-       .kernels = kernel_policy(options),
+       .kernels = kernels,
        .leases = pool ? &pool->leases() : nullptr},
       std::move(devices));
   if (!server.ok()) return fail(server.status());

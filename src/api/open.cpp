@@ -60,6 +60,7 @@ Result<std::unique_ptr<Device>> make_cuda(std::uint32_t index) {
   cuda::Config config;
   config.index = index;
   config.devices = devices;
+  config.kernels = true;
   config.host = host_routines(host_threads());
   return cuda::create(config);
 }
@@ -77,6 +78,7 @@ Result<std::unique_ptr<Device>> make_opencl(std::uint32_t index) {
   opencl::Config config;
   config.index = index;
   config.devices = found.devices;
+  config.kernels = true;
   config.host = host_routines(host_threads());
   config.transforms = cpu::open_host_transforms(host_threads());
   return opencl::create(config);

@@ -110,10 +110,16 @@ MAX_STREAMS = settings_table.row("streams").max
     "then run code as the daemon's user.  [default: off]",
 )
 @click.option(
+    "--kernels-in-process",
+    is_flag=True,
+    help="cuda and opencl backends: run kernels of clients in the daemon's process, which a bad "
+    "one can end. It can also read and change the memory of all clients.",
+)
+@click.option(
     "--longest-kernel",
     type=values.Seconds(0, 4e6),
     metavar="SECONDS",
-    help="End a kernel that takes longer; 0: no limit.  [default: 60]",
+    help="cpu backend: end a kernel that takes longer; 0: no limit.  [default: 60]",
 )
 @click.option(
     "--idle-time",

@@ -9,6 +9,7 @@
 #include "backend/cuda/device.hpp"
 #include "backend/cuda/kernel_runner.hpp"
 #include "backend/cuda/memory_source.hpp"
+#include "device/kernels/refused_kernels.hpp"
 
 namespace ob::cuda {
 namespace {
@@ -107,7 +108,7 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
   parts.host = config.host;
   auto device =
       std::make_unique<CudaDevice>(std::move(info), std::move(parts), config.longest_command_s);
-  device->use_kernels(std::make_shared<CudaKernelRunner>(gpu));
+  device->use_kernels(config.kernels ? std::make_shared<CudaKernelRunner>(gpu) : refused_kernels());
   if (config.measure) device->measure();
   return std::unique_ptr<Device>(std::move(device));
 }

@@ -24,6 +24,8 @@ struct Config {
   unsigned fail_allocations = 0;
   /// Measures the dgemm rate (some 10 ms, and the time to open cuBLAS).
   bool measure = true;
+  /// Runs kernels of programs, in this process: a bad one can end it. Else they are refused.
+  bool kernels = false;
   std::shared_ptr<const HostRoutines>
       host;  ///< for routines that NVIDIA's libraries lack; or nullptr
 };

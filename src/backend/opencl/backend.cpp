@@ -8,6 +8,7 @@
 #include "backend/opencl/device.hpp"
 #include "backend/opencl/kernel_runner.hpp"
 #include "base/machine.hpp"
+#include "device/kernels/refused_kernels.hpp"
 
 namespace ob::opencl {
 namespace {
@@ -71,7 +72,10 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
   parts.memory->fail_allocations(config.fail_allocations);
   parts.host = config.host;
   parts.transforms = config.transforms;
-  auto kernels = std::make_shared<ClKernelRunner>(*cl, accelerator, *parts.source);
+  std::shared_ptr<const KernelRunner> kernels = refused_kernels();
+  if (config.kernels) {
+    kernels = std::make_shared<ClKernelRunner>(*cl, accelerator, *parts.source);
+  }
   auto device =
       std::make_unique<ClDevice>(std::move(info), std::move(parts), config.longest_command_s);
   device->use_kernels(std::move(kernels));

@@ -27,6 +27,8 @@ struct Config {
   unsigned fail_allocations = 0;
   /// Measures the dgemm rate, except on a processor, where compilation takes 10 s.
   bool measure = true;
+  /// Runs kernels of programs, in this process: a bad one can end it. Else they are refused.
+  bool kernels = false;
   std::shared_ptr<const HostRoutines> host;          ///< for LAPACK and BLAS 1 and 2; or nullptr
   std::shared_ptr<const HostTransforms> transforms;  ///< for transforms VkFFT lacks; or nullptr
 };

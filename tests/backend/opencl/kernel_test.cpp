@@ -100,8 +100,7 @@ TEST_F(KernelSignatureTest, OurParserReadsWhatTheCompilerReads) {
 }
 
 TEST(KernelPlaces, ThatASubBufferCannotHaveAreRefused) {
-  auto made =
-      create({.memory_bytes = 1 << 24, .measure = false, .host = nullptr, .transforms = nullptr});
+  auto made = create({.memory_bytes = 1 << 24, .measure = false, .kernels = true});
   if (!made.ok() && made.status().code() == Code::unavailable) GTEST_SKIP();
   ASSERT_TRUE(made.ok()) << made.status().message();
   Device& device = **made;
@@ -121,6 +120,21 @@ TEST(KernelPlaces, ThatASubBufferCannotHaveAreRefused) {
   EXPECT_EQ(refused.code(), Code::unsupported);
   EXPECT_NE(refused.message().find("multiple of"), std::string::npos) << refused.message();
   EXPECT_TRUE(run(0).ok());
+}
+
+TEST(Kernels, AreRefusedUnlessTheConfigurationPermitsThem) {
+  const auto made = create({.memory_bytes = 1 << 24, .measure = false});
+  if (!made.ok() && made.status().code() == Code::unavailable) GTEST_SKIP();
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  Device& device = **made;
+  EXPECT_EQ(device.kernel_kinds(), 0u);
+  for (const Status& refused :
+       {device.runs_kernels(),
+        device.load_module({{{SourceKind::portable, "__kernel void f() {}", ""}}, ""}, {})
+            .status()}) {
+    EXPECT_EQ(refused.code(), Code::unsupported);
+    EXPECT_NE(refused.message().find("--kernels-in-process"), std::string::npos);
+  }
 }
 
 }  // namespace

@@ -57,8 +57,11 @@ std::vector<DeviceFactory> kernel_factories() {
         {.memory_bytes = bytes, .gflops_double = 10, .kernels = opencl::make_host_kernels()}));
   };
   const auto opencl_device = [](std::uint64_t bytes) {
-    return usable(opencl::create(
-        {.memory_bytes = bytes, .measure = false, .host = nullptr, .transforms = nullptr}));
+    return usable(opencl::create({.memory_bytes = bytes,
+                                  .measure = false,
+                                  .kernels = true,
+                                  .host = nullptr,
+                                  .transforms = nullptr}));
   };
   const auto isolated_device = [](std::uint64_t bytes) { return usable(isolated(bytes)); };
   const auto over_shm = [](std::uint64_t bytes) { return behind(Transport::shm, bytes); };
