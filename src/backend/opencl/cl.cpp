@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
+
 namespace ob::opencl {
 namespace {
 
@@ -64,6 +66,13 @@ Code code_of(cl_int result) {
 // The library is never unloaded, because implementations keep threads and handlers that outlive
 // their handles.
 Result<Cl> Cl::open(const std::string& soname) {
+  const char* const cache = std::getenv("POCL_CACHE_DIR");
+  if (cache != nullptr && *cache == '\0') {
+    return Status(
+        Code::unavailable,
+        "OpenCL is not opened (POCL_CACHE_DIR is empty, with which PoCL ends the process);"
+        " unset it, or name a folder");
+  }
   void* const library = dlopen(soname.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {
     const char* reason = dlerror();

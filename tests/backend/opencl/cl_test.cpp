@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <string>
+
 namespace ob::opencl {
 namespace {
 
@@ -17,6 +20,18 @@ TEST(Cl, AnotherLibraryLacksItsFunctions) {
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.status().code(), Code::unavailable);
   EXPECT_NE(opened.status().message().find("clBuildProgram"), std::string::npos);
+}
+
+// PoCL aborts the process.
+TEST(Cl, AnEmptyNameOfPoclsFolderIsRefused) {
+  const char* const had = std::getenv("POCL_CACHE_DIR");
+  const std::string before = had != nullptr ? had : "";
+  ::setenv("POCL_CACHE_DIR", "", 1);
+  const auto opened = Cl::open("libOpenCL.so.1");
+  had != nullptr ? ::setenv("POCL_CACHE_DIR", before.c_str(), 1) : ::unsetenv("POCL_CACHE_DIR");
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.status().code(), Code::unavailable);
+  EXPECT_NE(opened.status().message().find("POCL_CACHE_DIR"), std::string::npos);
 }
 
 TEST(Cl, ErrorsHaveTheCodeThatCallersActOn) {
