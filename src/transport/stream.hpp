@@ -67,6 +67,11 @@ class Stream {
   /// Makes both ends fail with connection_lost, and wakes waiting threads.   Threads: any
   virtual void shut_down() noexcept = 0;
 
+  /// From now on, bytes that the peer's machine has not received when this side ends, in any way,
+  /// are discarded; they would arrive later otherwise. Without effect on shared memory and ucx.
+  /// Threads: the sender
+  virtual void discard_unsent_at_end() noexcept {}
+
   /// Names the peer for messages: "10.0.0.3:7770", "unix:/run/outboard.sock (uid 1000)".
   virtual std::string peer() const = 0;
   /// Returns the proven identity of the peer, "uid 1000" or "certificate ada"; empty without proof.

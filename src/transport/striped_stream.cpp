@@ -186,6 +186,11 @@ void StripedStream::shut_down() noexcept {
   for (const auto& part : parts_) part->shut_down();
 }
 
+void StripedStream::discard_unsent_at_end() noexcept {
+  const std::lock_guard lock(mutex_);
+  for (const auto& part : parts_) part->discard_unsent_at_end();
+}
+
 std::string StripedStream::peer() const {
   const std::lock_guard lock(mutex_);
   if (parts_.empty()) return "a stream that was given away";

@@ -48,6 +48,7 @@ class StripedStream final : public Stream {
     return parts_.front()->receive_segment(deadline);
   }
   void shut_down() noexcept override;
+  void discard_unsent_at_end() noexcept override;
   std::string peer() const override;
   std::string user() const override;
   std::string kernel_rights() const override {

@@ -1,5 +1,5 @@
-"""The fixtures of the tests of outboard.device: a device on the processor of this process, and
-behind a daemon over shared memory, TCP and TLS."""
+"""The fixtures of the tests of outboard.device: devices of all backends in this process, and the
+processor behind daemons over shared memory, TCP and TLS."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 
 from outboard import device, keys, paths
 
+CANNOT = (2, 10)  # unsupported and unavailable: software or an accelerator is missing
 TYPES = ("float32", "float64", "complex64", "complex128")
 
 
@@ -26,7 +27,7 @@ def generator() -> Any:
     return np.random.default_rng(seed)
 
 
-def _make_keys(folder: Path) -> None:
+def make_keys(folder: Path) -> None:
     """Writes the keys of a daemon and of a client that may run kernels."""
     pool = keys.make_pool("pool", 1)
     for role in (keys.CLIENT, keys.DAEMON):
@@ -35,9 +36,13 @@ def _make_keys(folder: Path) -> None:
     keys.write_certificate(folder, keys.POOL, pool.certificate)
 
 
+Daemon = subprocess.Popen[str]
+
+
 @contextlib.contextmanager
-def serve(native: paths.Native, place: str, folder: Path) -> Iterator[str]:
-    """Runs a daemon, and yields the name of its device. Keys for TLS are in `folder`."""
+def serve(native: paths.Native, place: str, folder: Path) -> Iterator[tuple[str, Daemon]]:
+    """Runs a daemon, and yields the name of its device and the process. Keys for TLS are in
+    `folder`."""
     address = f"unix:{folder / 'socket'}" if place == "shm" else "127.0.0.1:0"
     command = [str(native.daemon), "--backend", "cpu", "--listen", address]
     if place == "tls":
@@ -49,29 +54,50 @@ def serve(native: paths.Native, place: str, folder: Path) -> Iterator[str]:
     ) as daemon:
         assert daemon.stdout is not None
         line = daemon.stdout.readline()
-        yield line.removeprefix("listening on ").strip()
+        yield line.removeprefix("listening on ").strip(), daemon
         daemon.terminate()
 
 
-@pytest.fixture(scope="module", params=["local", "shm", "tcp", "tls"])
+@contextlib.contextmanager
+def local(native: paths.Native, name: str) -> Iterator[str]:
+    """Yields the name of a device of this process. Skips the tests if it cannot be opened."""
+    with pytest.MonkeyPatch.context() as patch:
+        # The cuda backend runs on the stand-in for CUDA, unless the environment names a folder.
+        if "OUTBOARD_CUDA_PATH" not in os.environ:
+            patch.setenv("OUTBOARD_CUDA_PATH", str(native.root / "standin_cuda"))
+        if "POCL_CACHE_DIR" not in os.environ:
+            patch.setenv("POCL_CACHE_DIR", str(native.root / "pocl"))
+        try:
+            device.open(name).close()
+        except device.DeviceError as failure:
+            if failure.code not in CANNOT:
+                raise
+            pytest.skip(str(failure))
+        yield name
+
+
+@pytest.fixture(
+    scope="module", params=["local:cpu", "local:opencl", "local:cuda", "shm", "tcp", "tls"]
+)
 def pair(
     request: pytest.FixtureRequest, native: paths.Native, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, str]]:
     """Yields the names of two devices of one kind, and starts their daemons."""
     assert (native.root / "lib" / "liboutboard.so.1").exists(), "the device API is not built"
-    if request.param == "local":
-        yield "local:cpu", "local:cpu"
+    if request.param.startswith("local:"):
+        with local(native, request.param) as name:
+            yield name, name
         return
     folders = [tmp_path_factory.mktemp("daemon") for _ in range(2)]
     with contextlib.ExitStack() as stack:
         if request.param == "tls":
             pytest.importorskip("cryptography")
-            _make_keys(folders[0])
+            make_keys(folders[0])
             folders[1] = folders[0]
             patch = stack.enter_context(pytest.MonkeyPatch.context())
             patch.setenv("OUTBOARD_KEY", str(folders[0]))
         first, second = (
-            stack.enter_context(serve(native, request.param, folder)) for folder in folders
+            stack.enter_context(serve(native, request.param, folder))[0] for folder in folders
         )
         yield first, second
 

@@ -46,6 +46,33 @@ TEST_P(StreamEnd, LastWordsArriveEvenIfTheirSenderDidNotListen) {
   EXPECT_EQ(heard, words);
 }
 
+// More than a connection holds is handed over, and nobody reads it before the end.
+TEST(StreamEndOverTcp, DiscardsWhatHasNotLeftIfAsked) {
+  for (const Kind kind : {Kind::tcp, Kind::striped2}) {
+    for (const bool discards : {false, true}) {
+      Link link(kind);
+      if (discards) link.client->discard_unsent_at_end();
+      const std::vector<std::byte> text(1 << 16);
+      std::size_t accepted = 0;
+      for (;;) {
+        const std::size_t sent = require(try_send(*link.client, text));
+        accepted += sent;
+        if (sent == 0 && !link.client->wait(false, true, soon()).ok()) break;
+      }
+      link.client.reset();
+      std::size_t arrived = 0;
+      std::vector<std::byte> room(1 << 16);
+      for (;;) {
+        const auto received = try_receive(*link.server, room);
+        if (!received.ok()) break;
+        arrived += *received;
+        if (*received == 0) (void)link.server->wait(true, false, soon());
+      }
+      EXPECT_EQ(arrived < accepted, discards) << arrived << " of " << accepted;
+    }
+  }
+}
+
 TEST_P(StreamEnd, WaitersHearOfThePeersEnd) {
   Link link(GetParam());
   std::byte byte{};

@@ -317,17 +317,20 @@ def open_device(
     key: str | None = None,
     plain: bool = False,
     streams: int = 1,
+    dead_after_s: float | None = None,
 ) -> Device:
     """Opens a device: "HOST:PORT", "HOST:PORT/INDEX", "unix:PATH", "local:cpu",
     "local:cuda", "local:opencl" or "local:null".
 
     Without a name: the first daemon of OUTBOARD_SERVER that answers. `key` is the folder of this
-    client's key.
+    client's key. A daemon that is silent for `dead_after_s` while it owes an answer counts as dead;
+    the default is that of the C library.
     """
     options = native.OptionsStruct(
         struct_bytes=ctypes.sizeof(native.OptionsStruct),
         key_folder=None if key is None else key.encode(),
         plain=1 if plain else 0,
         streams=streams,
+        dead_after_ms=0 if dead_after_s is None else max(1, round(dead_after_s * 1000)),
     )
     return Device(where, options)

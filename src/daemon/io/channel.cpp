@@ -41,9 +41,11 @@ Status Channel::wait_for_bytes() {
                 : Status();
 }
 
-Status Channel::receive_payload(const Layout& destination, std::uint32_t swapped_word_bytes) {
+Status Channel::receive_payload(const Layout& destination, std::uint32_t swapped_word_bytes,
+                                const std::function<Status()>& wanted) {
   Layout::Cursor cursor(destination);
   for (;;) {
+    if (wanted) OB_RETURN_IF_ERROR(wanted());
     OB_ASSIGN_OR_RETURN(const bool complete, receiver_.poll_payload(cursor, swapped_word_bytes));
     if (complete) return {};
     OB_RETURN_IF_ERROR(wait_for_bytes());

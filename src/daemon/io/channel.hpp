@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "base/layout.hpp"
@@ -35,7 +36,9 @@ class Channel : public std::enable_shared_from_this<Channel> {
   /// Errors: protocol_error; connection_lost; deadline_exceeded after longest_idle
   Result<session::Message> next_message();
   /// Receives the payload of the current message to `destination`.
-  Status receive_payload(const Layout& destination, std::uint32_t swapped_word_bytes);
+  /// @param wanted is called before each part of it; its failure ends the function
+  Status receive_payload(const Layout& destination, std::uint32_t swapped_word_bytes,
+                         const std::function<Status()>& wanted = nullptr);
   /// Receives the rest of the payload and discards it.
   Status discard_payload();
   /// Fails if the other side has left: nobody needs the result of a wait then.   Threads: any

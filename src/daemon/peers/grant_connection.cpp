@@ -78,15 +78,20 @@ Status GrantConnection::store(const session::Message& message) {
   return channel_->replies().reply(Opcode::stored, {}, sequence, outcome_of(status));
 }
 
+// A sender that has left has given the put up. This process may find its bytes late, for example if
+// it was stopped; then others may have written to the range meanwhile.
 Status GrantConnection::take(Grant::Use& use) {
   OB_RETURN_IF_ERROR(use.settle([&] { return channel_->check_peer(); }));
+  const auto wanted = [&]() -> Status {
+    OB_RETURN_IF_ERROR(use.check());
+    return channel_->check_peer();
+  };
   RegionLanding landing(use.device(), use.host_memory());
-  const Status landed =
-      landing.land(*use.buffer(), use.region(), [&](const Layout& room) -> Status {
-        OB_RETURN_IF_ERROR(use.check());
-        return channel_->receive_payload(room, 1);
-      });
-  return landed.ok() ? use.land() : landed;
+  OB_RETURN_IF_ERROR(landing.land(*use.buffer(), use.region(), [&](const Layout& room) {
+    return channel_->receive_payload(room, 1, wanted);
+  }));
+  OB_RETURN_IF_ERROR(wanted());
+  return use.land();
 }
 
 Status GrantConnection::fetch(const session::Message& message) {

@@ -19,7 +19,9 @@ constexpr std::chrono::milliseconds kLook{250};
 }  // namespace
 
 GrantStream::GrantStream(std::unique_ptr<transport::Stream> stream)
-    : stream_(std::move(stream)), receiver_(*stream_), sender_(*stream_, *this) {}
+    : stream_(std::move(stream)), receiver_(*stream_), sender_(*stream_, *this) {
+  stream_->discard_unsent_at_end();  // the rest of a store that has failed must not arrive
+}
 
 bool GrantStream::alive() {
   heard_ = Clock::now();

@@ -124,6 +124,12 @@ void TcpStream::shut_down() noexcept {
   if (intact()) (void)::shutdown(fd_.get(), SHUT_RDWR);  // wakes poll on both sides
 }
 
+// close() then resets the connection, also when the process ends.
+void TcpStream::discard_unsent_at_end() noexcept {
+  const linger none{.l_onoff = 1, .l_linger = 0};
+  if (intact()) (void)::setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &none, sizeof none);
+}
+
 Status TcpStream::failure(int error) const {
   const std::string text = detail::system_text(error);
   if (error == EFAULT || error == EINVAL) {

@@ -29,6 +29,7 @@ class TcpStream final : public Stream {
   Status send_segment(int fd) override;
   Result<Segment> receive_segment(Deadline deadline) override;
   void shut_down() noexcept override;
+  void discard_unsent_at_end() noexcept override;
   std::string peer() const override { return peer_; }
   bool intact() const noexcept override { return identity_.is(fd_.get()); }
   int descriptor() const noexcept override { return fd_.get(); }

@@ -50,6 +50,7 @@ class TlsStream final : public Stream {
     return inner_->receive_segment(deadline);
   }
   void shut_down() noexcept override { inner_->shut_down(); }
+  void discard_unsent_at_end() noexcept override { inner_->discard_unsent_at_end(); }
   /// Names the peer, with the name in its certificate once proven: "10.0.0.3:7770 (ada)".
   std::string peer() const override;
   std::string user() const override;
