@@ -1,10 +1,10 @@
-"""Runs the programs of the device API in C, C++ and Fortran, and its examples, with devices behind
-daemons: over shared memory, TCP and TLS. The same programs run with local devices as tests of their
-own."""
+"""Runs the programs of the device API in C, C++ and Fortran, and its examples, with devices of this
+machine, or behind daemons over shared memory, TCP and TLS."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -32,41 +32,85 @@ def find(build: pathlib.Path, name: str) -> pathlib.Path | None:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keys", type=pathlib.Path)
-    parser.add_argument("--place", choices=("shm", "tcp", "tls"), required=True)
+    parser.add_argument("--backend", choices=("cpu", "opencl", "cuda"), default="cpu")
+    parser.add_argument("--place", choices=("local", "shm", "tcp", "tls"), required=True)
     parser.add_argument("--kernels", action="store_true", help="the build has kernels, and PoCL")
 
 
-def main(suite: Suite) -> None:
-    place = suite.arguments.place
-    options = ["--kernels-without-key", "portable"] if place == "tcp" else []
-    environment = harness.clean_environment()
-    if place == "tls":
-        options = ["--key", str(suite.arguments.keys / "good")]
-        environment["OUTBOARD_KEY"] = str(suite.arguments.keys / "kernels_portable")
+class Places:
+    """Two devices of one kind, and a function that runs programs with their names."""
 
-    def run(name: str, places: list[str], printed: str) -> None:
-        program = find(suite.bench.build, name)
+    def __init__(self, suite: Suite, stack: contextlib.ExitStack) -> None:
+        self._build = suite.bench.build
+        self._environment = harness.clean_environment() | harness.accelerator_environment()
+        arguments = suite.arguments
+        if arguments.place == "local":
+            self.names = [f"local:{arguments.backend}"] * 2
+            return
+        options = []
+        if arguments.place == "tls":
+            options = ["--key", str(arguments.keys / "good")]
+            self._environment["OUTBOARD_KEY"] = str(arguments.keys / "kernels_portable")
+        elif arguments.place == "tcp":
+            options = ["--kernels-without-key", "portable"]
+        if arguments.backend != "cpu":
+            options.append("--kernels-in-process")
+        daemons = [
+            stack.enter_context(Daemon(suite.bench, options, backend=arguments.backend))
+            for _ in range(2)
+        ]
+        shm = arguments.place == "shm"
+        self.names = [daemon.shm if shm else daemon.tcp for daemon in daemons]
+
+    def run(self, name: str, names: list[str]) -> subprocess.CompletedProcess[str] | None:
+        """Runs a program. Returns None if the build has no Fortran compiler for it."""
+        program = find(self._build, name)
         if program is None and name.endswith(("fortran", "f90")):
-            return  # a build without a Fortran compiler
+            return None
         expect(program is not None, f"{name} is not built")
-        done = subprocess.run(
-            [str(program), *places], env=environment, capture_output=True, text=True, timeout=120
+        return subprocess.run(
+            [str(program), *names],
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            timeout=300,  # PoCL compiles the routines of the opencl backend
         )
+
+    def check(self, name: str, names: list[str], printed: str) -> None:
+        done = self.run(name, names)
+        if done is None:
+            return
         expect(done.returncode == 0, f"{name}: exit status {done.returncode}\n{done.stderr}")
         expect(done.stdout == printed, f"{name}: {done.stdout!r} {done.stderr!r}")
 
-    with Daemon(suite.bench, options) as first, Daemon(suite.bench, options) as second:
-        names = [daemon.shm if place == "shm" else daemon.tcp for daemon in (first, second)]
+
+def check_refusal(suite: Suite) -> None:
+    """A daemon runs no kernels in its own process unless it was told to."""
+    with contextlib.ExitStack() as stack:
+        places = Places(suite, stack)
+        daemon = stack.enter_context(Daemon(suite.bench, backend=suite.arguments.backend))
+        done = places.run(KERNELS[0], [daemon.shm])
+        expect(done is not None and done.returncode != 0, "a kernel ran in the daemon's process")
+        expect(done is not None and "--kernels-in-process" in done.stderr, repr(done))
+
+
+def main(suite: Suite) -> None:
+    with contextlib.ExitStack() as stack:
+        places = Places(suite, stack)
         cases = [(SILENT, "", 1), (RIGHT, "all right\n", 1), (EXAMPLES, "12 24 36 48\n", 1)]
         if suite.arguments.kernels:
             cases.append((KERNELS, "12 24 36 48\n", 1))
         cases.append((PAIRS, "all right\n", 2))
         for programs, printed, devices in cases:
             for name in programs:
-                suite.check(name, lambda n=name, d=devices, p=printed: run(n, names[:d], p))
-        mixed = [names[0], "local:cpu"]
+                names = places.names[:devices]
+                suite.check(name, lambda n=name, d=names, p=printed: places.check(n, d, p))
+        mixed = [places.names[0], "local:cpu"]
         for name in PAIRS:
-            suite.check(f"{name} and local:cpu", lambda n=name: run(n, mixed, "all right\n"))
+            label = f"{name} and local:cpu"
+            suite.check(label, lambda n=name: places.check(n, mixed, "all right\n"))
+    if suite.arguments.backend != "cpu" and suite.arguments.place == "shm":
+        suite.check("kernels in the daemon's process", lambda: check_refusal(suite))
 
 
 if __name__ == "__main__":

@@ -192,7 +192,7 @@ def test_failures_are_exceptions(gpu: device.Device) -> None:
 def test_a_closed_device_ends_its_objects(where: str) -> None:
     with device.open(where) as opened:
         array = opened.array(np.ones(3))
-        assert opened.facts.backend == "cpu"
+        assert opened.facts.backend in ("cpu", "cuda", "opencl")
         assert opened.facts.memory_bytes > 0
     with pytest.raises(device.InvalidArgumentError):
         array.numpy()
