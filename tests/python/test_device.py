@@ -121,9 +121,11 @@ def test_a_queue_and_its_events_can_be_awaited(gpu: device.Device, generator: An
 
 
 def test_an_awaited_queue_raises_its_failure(gpu: device.Device) -> None:
+    if gpu.facts.backend == "cuda":
+        pytest.skip("cuSOLVER takes elements that are no numbers")
+
     async def fail() -> None:
         with gpu.queue() as q:
-            gpu.array(np.full((1, 1), np.nan), queue=q)
             on_device = gpu.array(np.full((1, 1), np.nan), queue=q)
             values, info = gpu.empty((1,)), gpu.empty((1,), "int64")
             operands = [
