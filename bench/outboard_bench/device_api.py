@@ -37,16 +37,12 @@ class DeviceApi:
 
     def run(self, arguments: Sequence[str], json_file: Path | None) -> int:
         options = parse(arguments)
-        measured: list[rows.Row] = []
-        with ended_by_exception():
+        with ended_by_exception(), rows.kept(json_file) as measured:
             for part in options.parts:
                 fresh = _PARTS[part](options)
                 if part not in compiled_parts():  # the program prints its own
-                    rows.print_table(fresh)
-                    sys.stdout.flush()
+                    rows.show(fresh)
                 measured += fresh
-        if json_file:
-            rows.write(measured, json_file)
         return 0
 
 
