@@ -1,16 +1,13 @@
 ! The device API from Fortran: every struct of the module is read or written by the library here, so
 ! that a wrong member shows. The argument names the device.
 program fortran
-  use outboard_device
+  use device_testing
   implicit none
   integer, parameter :: m = 37, n = 29, k = 41, points = 64
   type(ob_device) :: device
   type(ob_queue) :: queue
-  character(255) :: where = 'local:cpu'
 
-  if (command_argument_count() > 0) call get_command_argument(1, where)
-  call ob_check(ob_device_open(trim(where) // c_null_char, c_null_ptr, device))
-  call ob_check(ob_queue_create(device, 0, queue))
+  call open_named(1, device, queue)
   call facts_are_read()
   call products_are_right()
   call complex_scalars_are_right()
@@ -18,7 +15,6 @@ program fortran
   call transforms_are_right()
   call fills_and_callbacks_work()
   call kernels_run()
-  call several_devices_compute()
   call leases_are_asked_for()
   call failures_are_described()
   call ob_check(ob_device_close(device))
@@ -26,20 +22,6 @@ program fortran
   print '(a)', 'all right'
 
 contains
-
-  subroutine expect(condition, what)
-    logical, intent(in) :: condition
-    character(*), intent(in) :: what
-    if (condition) return
-    write(error_unit, '(a)') 'failed: ' // what
-    error stop 1, quiet=.true.
-  end subroutine
-
-  function buffer_of(bytes) result(place)
-    integer(c_size_t), intent(in) :: bytes
-    type(ob_place) :: place
-    call ob_check(ob_buffer_create(device, bytes, ob_wait, place%buffer))
-  end function
 
   ! Returns the characters before the null character.
   pure function text_of(chars) result(text)
@@ -65,18 +47,16 @@ contains
     call expect(shiftr(ob_api(), 16) == 1, 'ob_api')
   end subroutine
 
-  ! Small integers: every order of summation is exact.
   subroutine products_are_right()
     real(c_double), asynchronous :: a(m, k), b(k, n), c(m, n)
     type(ob_place) :: on_a, on_b, on_c
     type(ob_report) :: report
-    integer :: i, j
-    a = reshape([((mod(7 * i + 3 * j, 11) - 5d0, i = 1, m), j = 1, k)], shape(a))
-    b = reshape([((mod(5 * i + 2 * j, 13) - 6d0, i = 1, k), j = 1, n)], shape(b))
+    a = small_integers(m, k)
+    b = small_integers(k, n)
     c = -77
-    on_a = buffer_of(c_sizeof(a))
-    on_b = buffer_of(c_sizeof(b))
-    on_c = buffer_of(c_sizeof(c))
+    on_a = buffer_of(device, c_sizeof(a))
+    on_b = buffer_of(device, c_sizeof(b))
+    on_c = buffer_of(device, c_sizeof(c))
     call ob_check(ob_write(queue, on_a, a, c_sizeof(a), 0))
     call ob_check(ob_write(queue, on_b, b, c_sizeof(b), ob_capture))
     call ob_check(ob_call(queue, 'dgemm' // c_null_char, &
@@ -95,7 +75,7 @@ contains
     complex(c_double_complex), asynchronous :: x(3) = [(1, 2), (3, 4), (5, 6)], scaled(3)
     complex(c_double_complex), target :: factor = (0, 2)
     type(ob_place) :: on_x
-    on_x = buffer_of(c_sizeof(x))
+    on_x = buffer_of(device, c_sizeof(x))
     call ob_check(ob_write(queue, on_x, x, c_sizeof(x), 0))
     call ob_check(ob_call(queue, 'zscal' // c_null_char, &
       [ob_integer(3), ob_complex(factor), ob_matrix(on_x, 1)], 3_c_size_t))
@@ -111,7 +91,7 @@ contains
     integer :: i, j
     a = reshape([((10. * i + j, i = 1, 9), j = 1, 8)], shape(a))
     b = -1
-    on_a = buffer_of(3 * 4 * 4_c_size_t)
+    on_a = buffer_of(device, 3 * 4 * 4_c_size_t)
     rect%width_bytes = 3 * 4
     rect%rows = 4
     rect%word_bytes = 4
@@ -135,8 +115,8 @@ contains
     type(ob_event) :: event
     integer :: i
     wave = [(exp(cmplx(0, 2 * pi * 5 * i / points, c_double)), i = 0, points - 1)]
-    in = buffer_of(c_sizeof(wave))
-    out = buffer_of(c_sizeof(wave))
+    in = buffer_of(device, c_sizeof(wave))
+    out = buffer_of(device, c_sizeof(wave))
     transform%struct_bytes = c_sizeof(transform)
     transform%kind = ob_fft_c2c
     transform%precision = ob_double
@@ -166,7 +146,7 @@ contains
     integer(c_int64_t) :: elapsed_ns
     type(ob_event) :: before, after
     type(ob_place) :: on
-    on = buffer_of(c_sizeof(numbers))
+    on = buffer_of(device, c_sizeof(numbers))
     numbers = 0
     called = 0
     call ob_check(ob_event_create(device, ob_timed, before))
@@ -224,8 +204,8 @@ contains
     x = [(real(i, c_double), i = 1, points)]
     y = [(real(7 * i, c_double), i = 1, points)]
     expected = 3 * x + y
-    on_x = buffer_of(c_sizeof(x))
-    on_y = buffer_of(c_sizeof(y))
+    on_x = buffer_of(device, c_sizeof(x))
+    on_y = buffer_of(device, c_sizeof(y))
     call ob_check(ob_module_load(device, [variant], 1_c_size_t, module=module))
     call ob_check(ob_kernel_create(module, 'axpy' // c_null_char, kernel))
     call ob_check(ob_kernel_set(kernel, 0, ob_scalar_argument(c_loc(factor), c_sizeof(factor))))
@@ -256,30 +236,13 @@ contains
     type(ob_place) :: on_x
     type(ob_error) :: error
     character(:), allocatable :: message
-    on_x = buffer_of(8_c_size_t)
+    on_x = buffer_of(device, 8_c_size_t)
     call expect(ob_read(queue, x, on_x, c_sizeof(x), 0) == ob_invalid_argument, 'a refusal')
     error%struct_bytes = c_sizeof(error)
     call ob_check(ob_last_error(error))
     call expect(error%code == ob_invalid_argument .and. error%origin == ob_from_caller, 'an error')
     message = ob_message()
     call expect(index(message, '16 bytes') > 0 .and. index(message, c_null_char) == 0, message)
-  end subroutine
-
-  ! A sum of small integers, which is exact.
-  subroutine several_devices_compute()
-    real(c_double), target :: a(m, k), b(k, n), c(m, n)
-    type(ob_device) :: other
-    integer :: i, j
-    a = reshape([((mod(7 * i + 3 * j, 11) - 5d0, i = 1, m), j = 1, k)], shape(a))
-    b = reshape([((mod(5 * i + 2 * j, 13) - 6d0, i = 1, k), j = 1, n)], shape(b))
-    c = -77
-    call ob_check(ob_device_open('local:cpu' // c_null_char, c_null_ptr, other))
-    call ob_check(ob_on_devices([device, other], 2_c_size_t, 'dgemm' // c_null_char, &
-        [ob_flag('N'), ob_flag('N'), ob_integer(m), ob_integer(n), ob_integer(k), ob_real(1d0), &
-         ob_host(c_loc(a), m), ob_host(c_loc(b), k), ob_real(0d0), ob_host(c_loc(c), m)], &
-        10_c_size_t))
-    call expect(all(c == matmul(a, b)), 'a product on two devices')
-    call ob_check(ob_device_close(other))
   end subroutine
 
   subroutine leases_are_asked_for()

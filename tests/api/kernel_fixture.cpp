@@ -4,6 +4,24 @@
 
 namespace ob::test {
 
+ob_module load_module(ob_device device, const char* source, std::int32_t kind,
+                      const char* options) {
+  const ob_variant variant{kind, 0, source, 0, nullptr};
+  ob_module module = nullptr;
+  EXPECT_TRUE(succeeds(ob_module_load(device, &variant, 1, options, &module)));
+  return module;
+}
+
+ob_kernel make_kernel(ob_module module, const char* name,
+                      const std::vector<ob_argument>& arguments) {
+  ob_kernel made = nullptr;
+  EXPECT_TRUE(succeeds(ob_kernel_create(module, name, &made)));
+  for (std::uint32_t i = 0; i < arguments.size(); ++i) {
+    EXPECT_TRUE(succeeds(ob_kernel_set(made, i, &arguments[i])));
+  }
+  return made;
+}
+
 std::string kernel_place_name(const testing::TestParamInfo<const char*>& info) {
   const std::string place = info.param;
   return place.substr(place.find(':') + 1);

@@ -34,6 +34,13 @@ inline ob_argument local_of(std::uint32_t bytes) {
 
 inline constexpr std::uint32_t kOne[3] = {1, 1, 1};
 
+/// Loads a module with one variant.
+ob_module load_module(ob_device device, const char* source, std::int32_t kind = OB_PORTABLE,
+                      const char* options = nullptr);
+/// Makes a kernel, and sets its arguments.
+ob_kernel make_kernel(ob_module module, const char* name,
+                      const std::vector<ob_argument>& arguments);
+
 /// The places of kernels: the names of local devices, and of ways to a daemon with the cpu backend.
 /// TLS is one of them if the build makes keys.
 inline constexpr const char* kKernelPlaces[] = {
@@ -61,19 +68,7 @@ class ApiKernelTest : public testing::TestWithParam<const char*> {
   }
 
   ob_module load(const char* source, const char* options = nullptr) const {
-    const ob_variant variant{OB_PORTABLE, 0, source, 0, nullptr};
-    ob_module module = nullptr;
-    EXPECT_TRUE(succeeds(ob_module_load(device, &variant, 1, options, &module)));
-    return module;
-  }
-  ob_kernel kernel(ob_module module, const char* name,
-                   const std::vector<ob_argument>& arguments) const {
-    ob_kernel made = nullptr;
-    EXPECT_TRUE(succeeds(ob_kernel_create(module, name, &made)));
-    for (std::uint32_t i = 0; i < arguments.size(); ++i) {
-      EXPECT_TRUE(succeeds(ob_kernel_set(made, i, &arguments[i])));
-    }
-    return made;
+    return load_module(device, source, OB_PORTABLE, options);
   }
   template <class T>
   ob_buffer buffer_of(const std::vector<T>& elements) const {

@@ -94,7 +94,7 @@ TEST_P(ApiKernelMistakeTest, ArgumentsAreCheckedWhenTheyAreSet) {
 TEST_P(ApiKernelMistakeTest, ParametersCanBeAskedFor) {
   const ob_module module = load(kFill);
   ASSERT_TRUE(succeeds(ob_module_wait(module, OB_FOREVER)));
-  const ob_kernel fill = kernel(module, "fill", {});
+  const ob_kernel fill = make_kernel(module, "fill", {});
   ob_parameter parameter{};
   EXPECT_TRUE(fails(ob_kernel_get_parameter(fill, 0, &parameter), OB_INVALID_ARGUMENT, "sizeof"));
   parameter.struct_bytes = sizeof parameter;
@@ -116,7 +116,7 @@ TEST_P(ApiKernelMistakeTest, ParametersCanBeAskedFor) {
   EXPECT_TRUE(fails(ob_kernel_get_parameter(fill, 3, &parameter), OB_INVALID_ARGUMENT, "it has 3"));
   const ob_module other = load(kNothing);
   ASSERT_TRUE(succeeds(ob_module_wait(other, OB_FOREVER)));
-  ASSERT_TRUE(succeeds(ob_kernel_get_parameter(kernel(other, "nothing", {}), 0, &parameter)));
+  ASSERT_TRUE(succeeds(ob_kernel_get_parameter(make_kernel(other, "nothing", {}), 0, &parameter)));
   EXPECT_EQ(parameter.count, 0u);
 }
 
@@ -124,7 +124,7 @@ TEST_P(ApiKernelMistakeTest, RunsAreChecked) {
   const ob_module module = load(kFill);
   ASSERT_TRUE(succeeds(ob_module_wait(module, OB_FOREVER)));
   const ob_buffer out = buffer_of(std::vector<int>(4, -1));
-  const ob_kernel fill = kernel(module, "fill", {buffer_at(out)});
+  const ob_kernel fill = make_kernel(module, "fill", {buffer_at(out)});
   EXPECT_TRUE(fails(ob_kernel_run(fill, queue, kOne, kOne), OB_INVALID_ARGUMENT, "it takes 3"));
   const ob_argument last = local_of(16);
   ASSERT_TRUE(succeeds(ob_kernel_set(fill, 2, &last)));
@@ -154,7 +154,7 @@ TEST_P(ApiKernelMistakeTest, ObjectsOfTwoDevicesDoNotMix) {
   ASSERT_TRUE(succeeds(ob_device_open("local:null", nullptr, &other)));
   ASSERT_TRUE(succeeds(ob_queue_create(other, 0, &other_queue)));
   ASSERT_TRUE(succeeds(ob_buffer_create(other, 64, 0, &other_buffer)));
-  const ob_kernel nothing = kernel(load(kNothing), "nothing", {});
+  const ob_kernel nothing = make_kernel(load(kNothing), "nothing", {});
   EXPECT_TRUE(fails(ob_kernel_run(nothing, other_queue, kOne, kOne), OB_INVALID_ARGUMENT, "two"));
   const ob_argument argument = buffer_at(other_buffer);
   EXPECT_TRUE(fails(ob_kernel_set(nothing, 0, &argument), OB_INVALID_ARGUMENT, "two devices"));
@@ -165,7 +165,7 @@ TEST_P(ApiKernelMistakeTest, ObjectsOfTwoDevicesDoNotMix) {
 
 TEST_P(ApiKernelMistakeTest, ACloseEndsModulesAndKernels) {
   const ob_module module = load(kNothing);
-  const ob_kernel nothing = kernel(module, "nothing", {});
+  const ob_kernel nothing = make_kernel(module, "nothing", {});
   ASSERT_TRUE(succeeds(ob_kernel_run(nothing, queue, kOne, kOne)));
   ASSERT_TRUE(succeeds(ob_device_close(device)));
   EXPECT_TRUE(fails(ob_module_wait(module, 0), OB_INVALID_ARGUMENT, "closed"));

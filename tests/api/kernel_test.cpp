@@ -29,7 +29,7 @@ TEST_P(ApiKernelTest, RunsManyTimesWithTheArgumentsItHas) {
   const ob_module module = load(kAxpy);
   double a = 2;
   const ob_kernel axpy =
-      kernel(module, "axpy", {number_of(a), buffer_at(on_x), buffer_at(on_y), number_of(n)});
+      make_kernel(module, "axpy", {number_of(a), buffer_at(on_x), buffer_at(on_y), number_of(n)});
   a = 100;  // the kernel has a copy
   const std::uint32_t groups[3] = {static_cast<std::uint32_t>((n + 63) / 64), 1, 1};
   const std::uint32_t size[3] = {64, 1, 1};
@@ -47,10 +47,10 @@ TEST_P(ApiKernelTest, RunsManyTimesWithTheArgumentsItHas) {
 
 TEST_P(ApiKernelTest, TheReportCountsKernels) {
   const ob_buffer out = buffer_of(std::vector<int>(1));
-  const ob_kernel spin = kernel(load("__kernel void spin(__global int* out, int n) {\n"
-                                     "  for (int i = 0; i < n; ++i) out[0] = out[0] * 3 + i;\n"
-                                     "}"),
-                                "spin", {buffer_at(out), number_of(1000000)});
+  const ob_kernel spin = make_kernel(load("__kernel void spin(__global int* out, int n) {\n"
+                                          "  for (int i = 0; i < n; ++i) out[0] = out[0] * 3 + i;\n"
+                                          "}"),
+                                     "spin", {buffer_at(out), number_of(1000000)});
   ASSERT_TRUE(succeeds(ob_kernel_run(spin, queue, kOne, kOne)));
   ob_report report{};
   report.struct_bytes = sizeof report;
@@ -68,7 +68,8 @@ TEST_P(ApiKernelTest, ModulesCompileWhileTheProgramGoesOn) {
   const ob_module other =
       load("__kernel void f(__global T* out) { out[0] = V; }", "-DT=short -DV=-9");
   const ob_buffer out = buffer_of(std::vector<std::int16_t>{1, 2});
-  ASSERT_TRUE(succeeds(ob_kernel_run(kernel(other, "f", {buffer_at(out)}), queue, kOne, kOne)));
+  ASSERT_TRUE(
+      succeeds(ob_kernel_run(make_kernel(other, "f", {buffer_at(out)}), queue, kOne, kOne)));
   EXPECT_EQ(contents<std::int16_t>(out, 2), (std::vector<std::int16_t>{-9, 2}));
 }
 

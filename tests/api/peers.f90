@@ -1,6 +1,6 @@
 ! The cases of peers.c from Fortran.
 program peers
-  use outboard_device
+  use device_testing
   implicit none
   integer, parameter :: points = 4096, n = 48
   integer(c_int64_t), parameter :: bytes = points * 8_c_int64_t
@@ -8,16 +8,13 @@ program peers
   type(ob_queue) :: queue(2)
   type(ob_place) :: place(2)
   type(ob_rect) :: whole
-  character(255) :: where
   integer :: side
 
   call expect(command_argument_count() == 2, 'two names of devices are needed')
   whole = ob_rect(bytes, 1, bytes, bytes, 8, 0)
   do side = 1, 2
-    call get_command_argument(side, where)
-    call ob_check(ob_device_open(trim(where) // c_null_char, c_null_ptr, device(side)))
-    call ob_check(ob_queue_create(device(side), 0, queue(side)))
-    call ob_check(ob_buffer_create(device(side), bytes, 0, place(side)%buffer))
+    call open_named(side, device(side), queue(side))
+    place(side) = buffer_of(device(side), bytes)
   end do
   call copy_between()
   call hold_for_the_other()
@@ -30,14 +27,6 @@ program peers
   print '(a)', 'all right'
 
 contains
-
-  subroutine expect(condition, what)
-    logical, intent(in) :: condition
-    character(*), intent(in) :: what
-    if (condition) return
-    write(error_unit, '(a)') 'failed: ' // what
-    error stop 1, quiet=.true.
-  end subroutine
 
   subroutine set(side, number)
     integer, intent(in) :: side
@@ -129,11 +118,9 @@ contains
     call expect(ob_queue_synchronize(queue(1), ob_forever) == ob_denied, 'a revoked grant')
   end subroutine
 
-  ! Small integers: every order of summation is exact.
   subroutine compute_on_both()
     real(c_double), target :: a(n, n), c(n, n)
-    integer :: i, j
-    a = reshape([((mod(7 * i + 3 * j, 11) - 5d0, i = 1, n), j = 1, n)], shape(a))
+    a = small_integers(n, n)
     c = -77
     call ob_check(ob_on_devices(device, 2_c_size_t, 'dgemm' // c_null_char, &
         [ob_flag('N'), ob_flag('N'), ob_integer(n), ob_integer(n), ob_integer(n), ob_real(2d0), &

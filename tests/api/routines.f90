@@ -3,14 +3,12 @@
 ! device.
 program routines
   use outboard_device_routines
+  use device_testing
   implicit none
   type(ob_device) :: device
   type(ob_queue) :: queue
-  character(255) :: where = 'local:cpu'
 
-  if (command_argument_count() > 0) call get_command_argument(1, where)
-  call ob_check(ob_device_open(trim(where) // c_null_char, c_null_ptr, device))
-  call ob_check(ob_queue_create(device, 0, queue))
+  call open_named(1, device, queue)
   call real_product()
   call complex_product()
   call solution()
@@ -21,20 +19,12 @@ program routines
 
 contains
 
-  subroutine expect(condition, what)
-    logical, intent(in) :: condition
-    character(*), intent(in) :: what
-    if (condition) return
-    write(error_unit, '(a)') 'failed: ' // what
-    error stop 1, quiet=.true.
-  end subroutine
-
   ! Returns a buffer that holds the bytes at an address.
   function held(from, bytes) result(place)
     real(c_double), intent(in) :: from(*)
     integer(c_int64_t), intent(in) :: bytes
     type(ob_place) :: place
-    call ob_check(ob_buffer_create(device, bytes, 0, place%buffer))
+    place = buffer_of(device, bytes)
     call ob_check(ob_write(queue, place, from, bytes, ob_capture))
   end function
 

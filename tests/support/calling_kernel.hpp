@@ -1,5 +1,6 @@
 #pragma once
-// Kernels that make system calls, as code that has taken its process over would.
+// Kernels that attack the process that runs them, also by system calls, as code that has taken its
+// process over would.
 
 #include <dirent.h>
 #include <unistd.h>
@@ -11,6 +12,19 @@
 #include <vector>
 
 namespace ob::test {
+
+/// A kernel for the victim of attacks, two that attack, and one that counts launches.
+inline constexpr const char* kAttackKernels = R"(
+__kernel void sum(__global const double* x, __global double* y, uint n) {
+  const uint i = get_global_id(0);
+  if (i < n) y[i] = 3.0 * x[i] + sin(x[i]);
+}
+__kernel void beyond(__global int* x, ulong where) { x[where] = 1; }
+__kernel void endless(__global volatile int* x) {
+  while (x[0] == 0) x[1] += 1;
+}
+__kernel void count_up(__global int* x) { x[get_global_id(0)] += 1; }
+)";
 
 /// Makes any system call. The numbers and the result lie in the buffer, and a text behind them.
 /// `tries` makes a call so often, as each of many items, and counts those that succeed.

@@ -32,17 +32,6 @@
 namespace ob::test {
 namespace {
 
-constexpr const char* kSource = R"(
-__kernel void sum(__global const double* x, __global double* y, uint n) {
-  const uint i = get_global_id(0);
-  if (i < n) y[i] = 3.0 * x[i] + sin(x[i]);
-}
-__kernel void beyond(__global int* x, ulong where) { x[where] = 1; }
-__kernel void endless(__global volatile int* x) {
-  while (x[0] == 0) x[1] += 1;
-}
-)";
-
 // A session on the device.
 class Session {
  public:
@@ -118,7 +107,7 @@ class KernelWallsTest : public testing::Test {
     if (const Status runs = device->runs_kernels(); !runs.ok()) GTEST_SKIP() << runs.message();
     good = std::make_unique<Session>(*device, 1);
     bad = std::make_unique<Session>(*device, 2);
-    module = good->load(kSource);
+    module = good->load(kAttackKernels);
     x = good->buffer(kCount * 8);
     y = good->buffer(kCount * 8);
     for (std::uint32_t i = 0; i < kCount; ++i) good->memory<double>(x)[i] = 1.0 / (i + 1);
@@ -151,7 +140,7 @@ class KernelWallsTest : public testing::Test {
 };
 
 TEST_F(KernelWallsTest, OneThatLeavesItsBuffersEndsItsProcessOnly) {
-  const ModuleId attack = bad->load(kSource);
+  const ModuleId attack = bad->load(kAttackKernels);
   const BufferId buffer = bad->buffer(64);
   const std::uint64_t far = std::uint64_t{1} << 44;
   expect_fault(bad->run(attack, "beyond", {place(buffer), number(far)}), "beyond", "signal 11");
@@ -162,14 +151,14 @@ TEST_F(KernelWallsTest, OneThatLeavesItsBuffersEndsItsProcessOnly) {
 }
 
 TEST_F(KernelWallsTest, AnEndlessOneIsEnded) {
-  const ModuleId attack = bad->load(kSource);
+  const ModuleId attack = bad->load(kAttackKernels);
   const BufferId buffer = bad->buffer(64);
   expect_fault(bad->run(attack, "endless", {place(buffer)}), "endless", "--longest-kernel");
   EXPECT_EQ(computed(), before);
 }
 
 TEST_F(KernelWallsTest, AKilledProcessIsAFaultOfItsKernel) {
-  const ModuleId attack = bad->load(kSource);
+  const ModuleId attack = bad->load(kAttackKernels);
   const BufferId buffer = bad->buffer(64);
   ASSERT_TRUE(bad->start(attack, "endless", {place(buffer)}).ok());
   auto* const counter = bad->memory<volatile int>(buffer);
@@ -188,7 +177,7 @@ TEST_F(KernelWallsTest, AProcessThatIsKilledWhileItIdlesIsReplaced) {
 // Launches of one group change to the thread that takes them after some, where the walls are the
 // same.
 TEST_F(KernelWallsTest, ManyLaunchesOfOneGroupKeepOrderAndWalls) {
-  const ModuleId attack = bad->load(kSource);
+  const ModuleId attack = bad->load(kAttackKernels);
   constexpr std::uint64_t kLaunches = 100;
   const BufferId buffer = bad->buffer(4 * kLaunches);
   for (std::uint64_t i = 0; i < kLaunches; ++i) {
@@ -207,7 +196,7 @@ TEST_F(KernelWallsTest, ManyLaunchesOfOneGroupKeepOrderAndWalls) {
 }
 
 TEST_F(KernelWallsTest, OneWhoseProcessesEndTooOftenWaits) {
-  const ModuleId attack = bad->load(kSource);
+  const ModuleId attack = bad->load(kAttackKernels);
   const BufferId buffer = bad->buffer(64);
   const std::uint64_t far = std::uint64_t{1} << 44;
   Status last;
@@ -219,7 +208,7 @@ TEST_F(KernelWallsTest, OneWhoseProcessesEndTooOftenWaits) {
 }
 
 TEST_F(KernelWallsTest, TheProcessOfASessionEndsWithIt) {
-  (void)bad->load(kSource);
+  (void)bad->load(kAttackKernels);
   const std::size_t with = kernel_workers().size();
   bad.reset();
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -261,7 +250,7 @@ class KernelCacheTest : public KernelWallsTest {
   // Runs a kernel in a new session of a user.   @returns true if a linker ran for it
   bool links(std::uint64_t user, bool tears = false) {
     Session session(*device, user, ++sessions_);
-    const ModuleId loaded = session.load(tears ? kCallingKernels : kSource);
+    const ModuleId loaded = session.load(tears ? kCallingKernels : kAttackKernels);
     const BufferId in = session.buffer(kCount * 8), out = session.buffer(kCount * 8);
     for (std::uint32_t i = 0; i < kCount; ++i) session.memory<double>(in)[i] = i;
     if (tears) {
