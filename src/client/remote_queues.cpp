@@ -127,9 +127,12 @@ Result<bool> RemoteQueues::pass(QueueId id, transport::Deadline deadline) {
   return finish_pass(id, queue, deadline);
 }
 
-bool RemoteQueues::is_idle(QueueId id) const {
+bool RemoteQueues::pass_unsent(QueueId id) {
   const auto at = queues_.find(id);
-  return at != queues_.end() && at->second.sequences.empty() && at->second.asked == 0;
+  if (at == queues_.end() || at->second.asked != 0) return false;
+  at->second.passed += at->second.sequences.size();
+  at->second.sequences.clear();
+  return true;
 }
 
 QueueReport RemoteQueues::report(QueueId id, bool clear) {

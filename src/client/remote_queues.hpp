@@ -64,8 +64,9 @@ class RemoteQueues {
   Result<bool> pass(QueueId queue, transport::Deadline deadline);
   /// Returns the report of the commands up to the last pass().   @pre the queue exists
   QueueReport report(QueueId queue, bool clear);
-  /// True if there was no command since the last pass().
-  bool is_idle(QueueId queue) const;
+  /// Counts the commands since the last pass() as over, unless a question is under way. Returns
+  /// true if none is left.   @pre none of them was sent
+  bool pass_unsent(QueueId queue);
   /// Returns the last sequence that is known to be done.   @pre the queue exists
   std::uint64_t reached(QueueId queue) const { return queues_.at(queue).reached; }
   QueueReport synchronize(QueueId queue);

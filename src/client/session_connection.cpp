@@ -137,7 +137,7 @@ std::optional<QueueReport> SessionConnection::await(QueueId queue, bool clear,
     return report;
   };
   const std::lock_guard lock(mutex_);
-  if (link_.usable().ok() && queues_.is_idle(queue)) return queues_.report(queue, clear);
+  if (link_.usable().ok() && pass_unsent(queue)) return queues_.report(queue, clear);
   // Commands may follow a wait that ends at its limit, and the question is on its way then.
   if (deadline != transport::Deadline::max()) {
     if (Status sent = send_reads(queue); !sent.ok()) return failure(sent);
@@ -157,6 +157,14 @@ std::optional<QueueReport> SessionConnection::await(QueueId queue, bool clear,
   return report;
 }
 
+// Copies of mapped buffers have run when their commands return, if nothing else is under way.
+// @pre mutex_ is held
+bool SessionConnection::pass_unsent(QueueId queue) {
+  const auto own = own_.find(queue);
+  return own != own_.end() && !own->second.is_under_way(queues_.reached(queue)) &&
+         queues_.pass_unsent(queue);
+}
+
 // --- reads of mapped buffers ---------------------------------------------------------------------
 
 Result<bool> SessionConnection::count(QueueId queue) {
@@ -171,7 +179,7 @@ Result<std::uint64_t> SessionConnection::read(QueueId queue, MappedRead read) {
     OB_ASSIGN_OR_RETURN(const bool healthy, queues_.enter(queue));
     if (!healthy) return std::uint64_t{0};
     OwnQueue& own = own_[queue];
-    if (!own.reads.empty() || own.sent > queues_.reached(queue)) {
+    if (own.is_under_way(queues_.reached(queue))) {
       own.reads.push_back(std::move(read));
       return link_.connection().next_sequence();
     }

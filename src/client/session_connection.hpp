@@ -171,9 +171,14 @@ class SessionConnection final : private QueuePassListener {
     std::shared_ptr<QueueProgress> progress = std::make_shared<QueueProgress>();
     std::uint64_t sent = 0;         // the sequence of the last command
     std::vector<MappedRead> reads;  // the last commands of the queue
+
+    bool is_under_way(std::uint64_t reached) const noexcept {
+      return !reads.empty() || sent > reached;
+    }
   };
 
   Status on_passed(const QueuePass&) override { return {}; }
+  bool pass_unsent(QueueId queue);
   Status send_reads(QueueId queue);
   void note_read(std::uint64_t sequence) noexcept;
   void leave_to_proxy() noexcept;

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,6 +57,15 @@ def serve(native: paths.Native, place: str, folder: Path) -> Iterator[tuple[str,
         line = daemon.stdout.readline()
         yield line.removeprefix("listening on ").strip(), daemon
         daemon.terminate()
+
+
+@contextlib.contextmanager
+def stopped(daemon: Daemon) -> Iterator[None]:
+    daemon.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        daemon.send_signal(signal.SIGCONT)
 
 
 @contextlib.contextmanager

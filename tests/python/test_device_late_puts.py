@@ -4,14 +4,13 @@ failed, or its grant has ended, none of them may be written any more."""
 from __future__ import annotations
 
 import contextlib
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from device_places import Daemon, make_keys, serve
+from device_places import Daemon, make_keys, serve, stopped
 from outboard import device, paths
 from outboard.device import native as c_api
 
@@ -67,15 +66,6 @@ def sides(
         with owner.device, sender.device:
             sender.set(SENT)
             yield owner, sender
-
-
-@contextlib.contextmanager
-def stopped(daemon: Daemon) -> Iterator[None]:
-    daemon.send_signal(signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        daemon.send_signal(signal.SIGCONT)
 
 
 def begin_put(owner: Side, sender: Side) -> device.Grant:
