@@ -42,6 +42,7 @@ class HeldDeviceTest : public testing::Test {
                         .devices = 2,
                         .memory_bytes = std::uint64_t{64} << 20,
                         .measure = false,
+                        .kernels = true,
                         .host = nullptr});
     ASSERT_TRUE(made.ok()) << made.status().message();
     device_ = std::move(*made);
