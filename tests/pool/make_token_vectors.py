@@ -29,7 +29,7 @@ CLAIMS: dict[str, Any] = {
 SHARED = {**CLAIMS, "mod": "s", "flo": 3, "mem": 1 << 30, "shr": 250, "uid": 1000}
 
 
-def encode(raw: bytes) -> str:
+def encode(raw: bytes | bytearray) -> str:
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
