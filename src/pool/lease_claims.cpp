@@ -29,7 +29,7 @@ class ClaimReader {
     const json* const value = find(name);
     if (value == nullptr || !value->is_number_unsigned()) return note(name, "is no number"), 0;
     const auto number = value->get<std::uint64_t>();
-    if (number > most) note(name, "is too large");
+    if (number > most) return note(name, "is too large"), 0;
     return number;
   }
 
