@@ -1,6 +1,7 @@
 #include "backend/opencl/blas.hpp"
 
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "backend/opencl/blas_call.hpp"
@@ -28,6 +29,19 @@ bool within_indices(const QueueContext& context, const Descriptor& routine,
   return true;
 }
 
+// CLBlast (1.5.3) fills its table of parameters in the first call of a process, without a lock, so
+// two first calls at once read it half filled. A call that only asks fills it here.
+void fill_parameters(const BlasTable& table, const QueueContext& context) {
+  static std::once_flag once;
+  std::call_once(once, [&] {
+    cl_command_queue queue = context.queue;
+    std::size_t unused = 0;
+    (void)table.CLBlastSGemmTempBufferSize(CLBlastLayoutColMajor, CLBlastTransposeNo,
+                                           CLBlastTransposeNo, 1, 1, 1, 0, 1, 0, 1, 0, 1, &queue,
+                                           &unused);
+  });
+}
+
 Status submit(QueueContext& context, const Descriptor& routine, const Argument* arguments) {
   if (!is_gemmt(routine)) return submit_clblast(context, routine, arguments);
   OB_ASSIGN_OR_RETURN(const bool done, return_quickly(context, routine, arguments));
@@ -46,6 +60,7 @@ bool blas_takes(const QueueContext& context, const Descriptor& routine, const Ar
 Status run_blas(QueueContext& context, const Descriptor& routine, const Argument* arguments) {
   OB_EXPECT(blas_takes(context, routine, arguments));
   OB_ASSIGN_OR_RETURN(const BlasTable* table, context.libraries.blas());
+  fill_parameters(*table, context);
   OB_ASSIGN_OR_RETURN(const std::uint64_t scratch_bytes,
                       blas_scratch_bytes(*table, context, routine, arguments));
   std::shared_ptr<const void> scratch;
