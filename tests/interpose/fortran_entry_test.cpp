@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kLegalRounds = 40;
 constexpr int kIllegalRounds = 8;
+constexpr int kMostUndecided = 3;  // of some 10^5 problems; seen once in some runs
 
 // Half of the calls are made like those of a daemon, with the best workspace after a query. The
 // other half have the smallest legal workspace and flags in lower case, which are legal, too.
@@ -36,6 +37,19 @@ std::int64_t largest_of(const Descriptor& routine, int round) {
   return round + 2 < kLegalRounds ? 12 : routine.library == Library::blas ? 40 : 24;
 }
 
+// Returns true if the library's own results depend on rounding errors.
+bool depends_on_rounding(std::size_t routine, void* native, const Problem& given,
+                         const Problem& expected, bool least) {
+  constexpr int kAttempts = 50;  // about half of them show it
+  std::mt19937_64 random;
+  for (int i = 0; i < kAttempts; ++i) {
+    Problem other = nudged(given, random);
+    call(routine, native, other, least);
+    if (!difference(given, expected, other).empty()) return true;
+  }
+  return false;
+}
+
 // Runs one problem with the library and with the entry. Checks the result and where it ran.
 void compare(std::size_t routine, void* native, void* entry, const Problem& given, bool least) {
   Problem expected = given;
@@ -53,7 +67,10 @@ void compare(std::size_t routine, void* native, void* entry, const Problem& give
   EXPECT_EQ(g_xerbla_calls, reported) << given.text();
   if (counted.went_out()) expect_only_results(given, actual);
   const std::string wrong = difference(given, expected, actual);
-  ASSERT_TRUE(wrong.empty()) << wrong;
+  if (wrong.empty()) return;
+  ASSERT_TRUE(depends_on_rounding(routine, native, given, expected, least)) << wrong;
+  static int undecided = 0;
+  ASSERT_LE(++undecided, kMostUndecided) << wrong;
 }
 
 // Calls `body` for every row in every affix, with the native function and the entry.

@@ -252,4 +252,22 @@ std::string intrusion(const Problem& given, const Problem& actual) {
   return {};
 }
 
+Problem nudged(const Problem& given, std::mt19937_64& random) {
+  std::uniform_real_distribution<double> part(-4, 4);
+  const double eps = epsilon(given.routine->precision);
+  Problem result = given;
+  for (const Operand& o : given.operands.span()) {
+    const Number number = given.number_of(o);
+    const bool is_number = number != Number::integer && number != Number::character;
+    if (!is_number || !o.read || !o.written) continue;
+    for (std::uint64_t j = 0; j < o.cols; ++j) {
+      for (std::uint64_t i = 0; i < o.rows; ++i) {
+        if (!referenced(o.triangle, i, j) || !referenced(o.written_triangle, i, j)) continue;
+        result.set(o, i, j, given.value(o, i, j) * (1 + eps * part(random)));
+      }
+    }
+  }
+  return result;
+}
+
 }  // namespace ob::test

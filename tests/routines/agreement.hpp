@@ -1,6 +1,7 @@
 #pragma once
 // Compares two runs of one problem.
 
+#include <random>
 #include <string>
 
 #include "routines/problem.hpp"
@@ -32,5 +33,11 @@ std::string difference(const Problem& given, const Problem& expected, const Prob
 /// Returns an empty text if `actual` differs from `given` in results and consumed elements only;
 /// otherwise the place of another difference.
 std::string intrusion(const Problem& given, const Problem& actual);
+
+/// Returns the problem with other operands: each number that the routine reads and overwrites is
+/// changed by up to four roundoffs. If the library's results change by more than `difference`
+/// allows, they depend on rounding errors: the sign of a reflector, for example, is that of a
+/// number that may be almost zero. Such a problem says nothing about another library.
+Problem nudged(const Problem& given, std::mt19937_64& random);
 
 }  // namespace ob::test
