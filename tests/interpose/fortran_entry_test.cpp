@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kLegalRounds = 40;
 constexpr int kIllegalRounds = 8;
-constexpr int kMostUndecided = 3;  // of some 10^5 problems; seen once in some runs
+constexpr int kMostUndecided = 3;  // of some 10^5 problems; most runs have none
 
 // Half of the calls are made like those of a daemon, with the best workspace after a query. The
 // other half have the smallest legal workspace and flags in lower case, which are legal, too.
