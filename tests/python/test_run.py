@@ -17,7 +17,7 @@ Environment = dict[str, str]
 
 # Reports that it is ready, counts the signals that arrive, and ends with 40 + their number at EOF.
 COUNTING = f"""{CONNECT}
-import os, signal, sys
+import os, select, signal, sys
 count = 0
 def counted(*_):
     global count
@@ -25,8 +25,17 @@ def counted(*_):
     os.write(1, b"signal\\n")
 signal.signal(signal.SIGINT, counted)
 signal.signal(signal.SIGTERM, counted)
+# A signal just before a read that waits would be handled after it only.
+woken, waker = os.pipe()
+os.set_blocking(waker, False)
+signal.set_wakeup_fd(waker)
 os.write(1, b"ready\\n")
-sys.stdin.read()
+while True:
+    readable = select.select([0, woken], [], [])[0]
+    if woken in readable:
+        os.read(woken, 100)
+    if 0 in readable and not os.read(0, 100):
+        break
 sys.exit(40 + count)
 """
 
