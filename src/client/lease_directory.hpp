@@ -21,7 +21,7 @@ struct LeaseSource {
   std::string manager;  ///< its URL
 };
 
-/// What opens a session on one device of the lease.
+/// It opens a session on one device of the lease.
 struct LeaseTicket {
   std::vector<std::string> addresses;  ///< of the daemon, the best first
   std::string token;

@@ -1,5 +1,5 @@
 #pragma once
-// What the manager of a pool wants a daemon to enforce (docs/pool.md, "Words").
+// The manager of a pool wants a daemon to enforce this state (docs/pool.md, "Words").
 
 #include <cstdint>
 #include <string>

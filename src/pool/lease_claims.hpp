@@ -1,5 +1,5 @@
 #pragma once
-// What a lease token says about one device of a lease (docs/pool.md, "Tokens").
+// A lease token makes these claims about one device of a lease (docs/pool.md, "Tokens").
 
 #include <cstdint>
 #include <optional>

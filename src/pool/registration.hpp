@@ -1,6 +1,6 @@
 #pragma once
-// What a daemon tells the manager of its pool, and what it is told (docs/pool-openapi.json:
-// DaemonBody, Registered, HeartbeatBody, DesiredAnswer).
+// A daemon tells the manager of its pool these facts, and reads its answers
+// (docs/pool-openapi.json: DaemonBody, Registered, HeartbeatBody, DesiredAnswer).
 
 #include <cstdint>
 #include <map>

@@ -1,5 +1,5 @@
 #pragma once
-// What a lease of the pool may use on a device.
+// An account says how much a lease of the pool may use on a device.
 
 #include <cstdint>
 #include <memory>

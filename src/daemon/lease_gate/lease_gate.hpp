@@ -1,5 +1,5 @@
 #pragma once
-// Who may use a device of a managed pool, and until when: the daemon's side of leases.
+// The gate is the daemon's side of leases: it decides who may use a device, and until when.
 
 #include <cstdint>
 #include <map>

@@ -21,7 +21,7 @@
 
 namespace ob::daemon {
 
-/// What the manager is told about a daemon.
+/// The agent tells the manager this about its daemon.
 struct PoolNode {
   std::string name;
   std::vector<std::string> addresses;  ///< under which others reach it

@@ -9,7 +9,7 @@
 namespace ob::transport::tls {
 namespace {
 
-// What comes before the point in every key of P-256 with an uncompressed point (RFC 5480, 2): the
+// These bytes precede the point in every key of P-256 with an uncompressed point (RFC 5480, 2): the
 // algorithm is an EC key, the curve is prime256v1, and a bit string of 66 bytes follows, whose
 // first one says that no bits are unused. The 4 says that the point is uncompressed.
 constexpr std::array<unsigned char, 27> kPrefix{
