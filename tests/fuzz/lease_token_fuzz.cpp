@@ -11,11 +11,10 @@
 
 #include "fuzz/failure.hpp"
 #include "fuzz/lease_samples.hpp"
+#include "fuzz/word_mutation.hpp"
 #include "pool/base64.hpp"
 #include "pool/lease_claims.hpp"
 #include "pool/lease_token.hpp"
-
-extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
 namespace ob::fuzz {
 namespace {
@@ -132,11 +131,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t max_size, unsigned seed) {
-  if (seed % 3 == 0 || size == 0) return LLVMFuzzerMutate(data, size, max_size);
-  const std::string_view word = ob::fuzz::kWords[seed / 3 % ob::fuzz::kWords.size()];
-  const std::size_t at = seed / 128 % size + 1;
-  if (size + word.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
-  std::memmove(data + at + word.size(), data + at, size - at);
-  std::memcpy(data + at, word.data(), word.size());
-  return size + word.size();
+  return ob::fuzz::insert_word(ob::fuzz::kWords, data, size, max_size, seed);
 }
