@@ -116,7 +116,7 @@ def _quantile(values: list[float], part: float) -> float:
 
 
 def _make_keys(folder: Path, daemons: int, holders: int) -> None:
-    from outboard import keys  # needs a package that only this benchmark asks for
+    from outboard import keys  # it needs a package that no other benchmark needs
 
     root = keys.make_pool("bench", 2)
     names = [(keys.DAEMON, f"d{n}") for n in range(daemons)]

@@ -14,7 +14,7 @@ constexpr double kPartOfPeak = 0.9;
 // The daemon opens its libraries and measures a product, and OpenBLAS's threads spin for a while. A
 // program that computed on both cores of a machine took 0.08 to 0.1 s longer.
 constexpr double kStartS = 0.1;
-// A program that ends soon after the start has paid a tenth of its time in calls, at most.
+// A program that ends soon after the start has paid a fifth of its time in calls, at most.
 constexpr double kTimesReturned = 5;
 // The device may be so many times faster than a library that nobody knows.
 constexpr double kUnknownFactor = 2;
