@@ -31,7 +31,7 @@ constexpr unsigned kMostPrepared = 2;
 // loops that made so many make as many again.
 constexpr unsigned kEstablished = 8;
 constexpr double kPayBackShare = 0.25;
-// All prices that are not yet paid back together, in seconds and in parts of the time in calls.
+// A price and all that is lost so far, in seconds and in parts of the time in calls.
 constexpr double kMostPriceS = 5e-3;
 constexpr double kMostPriceShare = 0.02;
 // Shapes that stay here for good get a new estimate, which takes about 1 us, once in so many calls.
@@ -169,6 +169,9 @@ History::Times History::times_of(const Shape& shape, const Estimate& estimate) n
     times.again_error = kErrorOfSamples;
     if (!shape.brings) times.remote_error = kErrorOfSamples;
   }
+  // Operands that others displaced take as long to bring as the last time.
+  if (shape.brings && estimate.remote_s > 0)
+    times.remote_s = std::max(times.remote_s, shape.brought_s + estimate.waiting_s);
   return times;
 }
 
@@ -201,7 +204,9 @@ bool History::pays_back(const Shape& shape, const Times& times) const noexcept {
   if (!(gain_s > 0) || !times.local_seen || shape.calls < kEstablished) return false;
   const double price_s = times.worst_remote_s() - times.local_s;
   const double most_s = kMostPriceS + kMostPriceShare * budget_.spent_s();
-  return price_s <= kPayBackShare * shape.calls * gain_s && price_s + unpaid_s_ <= most_s;
+  // What other mistakes have lost leaves less for prices.
+  const double lost_s = std::max(unpaid_s_, budget_.lost_s());
+  return price_s <= kPayBackShare * shape.calls * gain_s && price_s + lost_s <= most_s;
 }
 
 bool History::may_try(const Shape& shape, const Times& times) const noexcept {
@@ -363,6 +368,7 @@ Observation History::observe(std::uint64_t key, Target where, double seconds,
   const double own_s = remote ? std::max(seconds - waited_s, 0.0) : seconds;
   Observation found;
   found.first = remote && !shape->was_remote;
+  if (remote && shape->brings) shape->brought_s = own_s;
   if (remote && !shape->brings) shape->remote.add(own_s);
   if (!remote && !shape->was_remote) add_local(*shape, own_s);
   if (!remote && shape->doubted == 0) at_risk_s_ = 0;

@@ -139,6 +139,7 @@ class History {
     bool was_remote = false;  // the previous run was remote
     bool repeats = false;     // most operands are those of the previous call
     bool brings = false;      // a remote run brings operands that later runs will find
+    double brought_s = 0;     // the latest remote run that did; 0: none
     bool decided = false;
     Target side = Target::local;
     unsigned calls = 0;    // since the first decision

@@ -49,7 +49,8 @@ TEST(Regret, StaysWithinTheBudget) {
       "back; of %zu that could gain, time over the ideal: median %.3f, 3 of 4 %.3f\n",
       count, beyond, never, changed_twice, over_ideal.size(), median, quantile(over_ideal, 0.75));
   EXPECT_LE(beyond, count / 1000 + 3);
-  EXPECT_LE(never, count / 50'000);
+  // About 3 in a million do, where two predictions in a row are wrong beyond twice their errors.
+  EXPECT_LE(never, count / 100'000 + 1);
   EXPECT_LT(median, 1.25);  // a decision that never leaves loses nothing either
 }
 
