@@ -15,7 +15,7 @@ from outboard.pool.core.commands import (
     SessionReport,
     SetAdmin,
 )
-from outboard.pool.core.records import Admin
+from outboard.pool.core.records import Admin, Selector
 
 HALF = {"exclusive": False, "share": 500, "memory_bytes": 400}
 DAY = 86_400 * SECOND
@@ -350,3 +350,40 @@ def test_a_device_belongs_to_one_daemon() -> None:
     facts = (DeviceFacts("n0/0", "gpu", "m", MEMORY),)
     pool.instances["n1"] = 1
     assert pool.ask(RegisterDaemon("n1", "n1.1", facts)).name == "other-daemon"
+
+
+def test_a_daemon_that_starts_anew_tells_the_facts_anew() -> None:
+    """Another accelerator is in the machine, or the rate was measured while it was busy."""
+    pool = Pool()
+    fast = Selector(kind="cuda", min_memory_bytes=2 * MEMORY, min_gflops=500.0)
+    assert pool.put("a", selector=fast).name == "can-never-fit"
+    held = pool.held("b")
+    pool.wait(10 * SECOND, beating=False)
+    pool.instances["n0"] += 1
+    pool.seqs["n0"] = 0
+    facts = DeviceFacts("n0/0", "cuda", "new", 2 * MEMORY, 1000.0)
+    pool.ask(RegisterDaemon("n0", f"n0.{pool.instances['n0']}", (facts,)))
+    pool.beat()
+    assert pool.put("a", selector=fast).state == "queued"  # the old lease lives
+    assert held.handles[0].device == "n0/0"
+    pool.release("b")
+    pool.beat()
+    assert pool.put("a", selector=fast).state == "held"
+    assert [key.model for key in pool.state.classes] == ["new"]  # nothing is left of the old one
+    device = pool.state.devices["n0/0"]
+    pool.restart_manager()
+    assert pool.state.devices["n0/0"] == device
+
+
+def test_memory_of_shared_leases_counts_on_the_new_facts() -> None:
+    pool = Pool()
+    pool.held("a", exclusive=False, share=100, memory_bytes=MEMORY)
+    assert pool.put("b", exclusive=False, share=100, memory_bytes=MEMORY).state == "queued"
+    pool.wait(10 * SECOND, beating=False)
+    pool.instances["n0"] += 1
+    pool.seqs["n0"] = 0
+    facts = DeviceFacts("n0/0", "gpu", "m", 2 * MEMORY)
+    pool.ask(RegisterDaemon("n0", f"n0.{pool.instances['n0']}", (facts,)))
+    pool.beat()
+    assert pool.put("b", exclusive=False, share=100, memory_bytes=MEMORY).state == "held"
+    assert pool.state.live_devices["n0/0"].memory_left == 0

@@ -17,7 +17,14 @@ from outboard.pool.core.commands import (
 from outboard.pool.core.handles import close_handle, deadline, end_handle, touch
 from outboard.pool.core.records import Admin, Daemon, Device, Handle
 from outboard.pool.core.replies import Answer, Desired, DesiredDevice, DesiredLease, Done, Problem
-from outboard.pool.core.state import LiveDaemon, LiveDevice, State, index_device
+from outboard.pool.core.state import (
+    LiveDaemon,
+    LiveDevice,
+    State,
+    class_of,
+    forget_device,
+    index_device,
+)
 from outboard.pool.core.transaction import Transaction
 
 FAILED_SESSIONS = 3  # of a device within 60 s: it is broken
@@ -83,9 +90,15 @@ def _store_daemon(tx: Transaction, command: RegisterDaemon) -> None:
 
 def _register_device(tx: Transaction, daemon: str, facts: DeviceFacts, again: bool) -> None:
     state = tx.state
-    record = state.devices.get(facts.id) or Device(
-        facts.id, daemon, facts.kind, facts.model, facts.memory_bytes, facts.gflops
-    )
+    told = (facts.kind, facts.model, facts.memory_bytes, facts.gflops)
+    record = state.devices.get(facts.id) or Device(facts.id, daemon, *told)
+    if told != class_of(record):
+        # Its daemon has started anew: with another accelerator, or it has measured anew.
+        forget_device(state, facts.id)
+        if facts.id in state.live_devices:
+            state.live_devices[facts.id].memory_left += facts.memory_bytes - record.memory_bytes
+        kind, model, memory_bytes, gflops = told
+        record = replace(record, kind=kind, model=model, memory_bytes=memory_bytes, gflops=gflops)
     # A manager restored from a backup learns here which epochs it gave since.
     epoch = max(record.epoch, facts.epoch_seen)
     live = state.live_devices.get(facts.id)

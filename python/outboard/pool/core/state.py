@@ -169,14 +169,28 @@ def living_handles(state: State, lease: str) -> list[Handle]:
     return [handle for handle in open_handles(state, lease) if handle.lives]
 
 
+def forget_device(state: State, device: str) -> None:
+    """Takes a device out of its class, before its facts change."""
+    record = state.devices[device]
+    index = state.classes.get(class_of(record), ClassIndex())
+    for table in (index.members, index.free, index.room):
+        _remove(table, record.daemon, device)
+    if not index.members:
+        state.classes.pop(class_of(record), None)
+
+
+def _remove(table: dict[str, dict[str, None]], node: str, device: str) -> None:
+    if node in table and table[node].pop(device, 0) is None and not table[node]:
+        del table[node]
+
+
 def index_device(state: State, device: str) -> None:
     """Puts a device where placement finds it. Call it after each change of the device."""
     record, live = state.devices[device], state.live_devices[device]
     index = state.classes.setdefault(class_of(record), ClassIndex())
     node = record.daemon
     for table in (index.free, index.room):
-        if node in table and table[node].pop(device, 0) is None and not table[node]:
-            del table[node]
+        _remove(table, node, device)
     if record.admin is Admin.RETIRED:
         index.members.get(node, {}).pop(device, None)
         return
