@@ -70,7 +70,8 @@ std::optional<RunRequest> usual_run(std::span<const std::string> words) {
   if (std::ranges::find(modes, request.mode) == modes.end()) return std::nullopt;
   const std::string list = found.servers.value_or(inherited(settings::kServers));
   request.servers = comma_list(list);
-  request.has_lease = !variable(settings::kLease.variable).empty();
+  request.has_pool =
+      !variable(settings::kPool.variable).empty() || !variable(settings::kLease.variable).empty();
   const bool is_named = found.servers.has_value() || !list.empty();
   const bool are_good = std::ranges::all_of(request.servers, is_server);
   if (!are_good || (is_named && request.servers.empty())) return std::nullopt;

@@ -12,12 +12,12 @@ namespace ob::apps {
 struct RunRequest {
   std::string mode;                  ///< auto, remote, trace or off
   std::vector<std::string> servers;  ///< addresses of daemons; empty: none is named
-  bool has_lease = false;            ///< OUTBOARD_LEASE names a lease of a pool
+  bool has_pool = false;             ///< OUTBOARD_POOL or OUTBOARD_LEASE names a pool
   std::vector<std::string> command;
 
   /// True if a daemon of its own serves the command.
   bool needs_daemon() const {
-    return servers.empty() && !has_lease && (mode == "auto" || mode == "remote");
+    return servers.empty() && !has_pool && (mode == "auto" || mode == "remote");
   }
 };
 

@@ -42,7 +42,7 @@ class Plan:
 
     @property
     def needs_daemon(self) -> bool:
-        named = self.settings.servers or self.settings.text("lease")
+        named = self.settings.servers or self.settings.text("lease") or self.settings.text("pool")
         return not named and self.settings.mode in ("auto", "remote")
 
 

@@ -111,9 +111,9 @@ def inherited_servers(environment: Mapping[str, str]) -> tuple[str, ...]:
     return ()
 
 
-def inherited_lease(environment: Mapping[str, str]) -> str | None:
-    """Returns the lease of a pool that `environment` names."""
-    return environment.get(settings_table.row("lease").variable) or None
+def inherited(name: str, environment: Mapping[str, str]) -> str | None:
+    """Returns the text that `environment` gives the setting `name`."""
+    return environment.get(settings_table.row(name).variable) or None
 
 
 def without_library(environment: Mapping[str, str]) -> dict[str, str]:

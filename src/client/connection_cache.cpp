@@ -12,6 +12,9 @@
 namespace ob::client {
 namespace {
 
+// The end of the process waits so long for the manager to take a lease back.
+constexpr std::chrono::milliseconds kMostAtEnd{200};
+
 std::int64_t now_ms() {
   using namespace std::chrono;
   return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
@@ -42,7 +45,7 @@ AcquiredDevice::~AcquiredDevice() {
 
 ConnectionCache::ConnectionCache(Config config)
     : config_(std::move(config)),
-      lease_(config_.lease.id.empty() ? nullptr : std::make_unique<LeaseDirectory>(config_.lease)),
+      lease_(config_.lease.is_named() ? std::make_unique<LeaseDirectory>(config_.lease) : nullptr),
       servers_(lease_ ? LeaseDirectory::kMostDevices : config_.servers.size()) {
   idle_.reserve(config_.max_connections);  // give_back() must not fail
   if (lease_) {
@@ -63,10 +66,8 @@ ConnectionCache::~ConnectionCache() {
 
 std::optional<std::size_t> ConnectionCache::preferred() const noexcept {
   const std::size_t count = server_count();
-  const std::lock_guard lock(mutex_);
-  const std::int64_t now = now_ms();
   for (std::size_t i = 0; i < count; ++i) {
-    if (servers_[i].down_until_ms <= now) return i;
+    if (!is_out(i)) return i;
   }
   return std::nullopt;
 }
@@ -83,11 +84,21 @@ DeviceInfo ConnectionCache::device_info(std::size_t server) const {
 
 void ConnectionCache::set_aside(std::size_t server) noexcept {
   constexpr int kMaxDoublings = 6;
+  // Whoever waits in the queue of a pool loses the place by longer pauses.
+  const bool doubles = !lease_ || !lease_->is_waiting();
   const std::lock_guard lock(mutex_);
   Server& failed = servers_[server];
-  const std::int64_t pause_ms = std::int64_t{config_.retry_after_ms}
-                                << std::min(failed.failures++, kMaxDoublings);
+  const int doublings = doubles ? std::min(failed.failures, kMaxDoublings) : 0;
+  failed.failures += 1;
+  const std::int64_t pause_ms = std::int64_t{config_.retry_after_ms} << doublings;
   failed.down_until_ms = now_ms() + pause_ms;
+}
+
+void ConnectionCache::note_failure(std::size_t server, Code code) noexcept {
+  if (code != Code::declined) return set_aside(server);
+  // There is no lease now. The thread that connects may ask for one.
+  const std::lock_guard lock(mutex_);
+  servers_[server].devices = 0;
 }
 
 // Counts a new connection to `server`; if there are too many, an idle one to another server is
@@ -145,15 +156,15 @@ void ConnectionCache::wait_for_borrowed(std::size_t server) {
   returned_.wait_for(lock, kMostBorrowed, [&] { return servers_[server].borrowed == 0; });
 }
 
-Result<AcquiredDevice> ConnectionCache::acquire() {
+Result<AcquiredDevice> ConnectionCache::acquire(Asking asking) {
   if (server_count() == 0) {
     return Status(Code::unavailable, "no server named (set OUTBOARD_SERVER=HOST:PORT)");
   }
   Status first_failure;
   for (std::size_t i = 0; i < server_count(); ++i) {
-    if (is_set_aside(i)) continue;
+    if (is_out(i)) continue;
     bool full = false;
-    auto acquired = idle_or_new(i, kAnyDevice, full);
+    auto acquired = idle_or_new(i, kAnyDevice, asking, full);
     if (acquired.ok() || full) return acquired;
     if (first_failure.ok()) first_failure = acquired.status();
   }
@@ -169,6 +180,22 @@ bool ConnectionCache::is_set_aside(std::size_t server) const noexcept {
   return servers_[server].down_until_ms > now_ms();
 }
 
+// True if no connection to the server should be tried now.
+bool ConnectionCache::is_out(std::size_t server) const noexcept {
+  return is_set_aside(server) || (lease_ && lease_->is_retired(server));
+}
+
+void ConnectionCache::renew_lease() {
+  const auto security = key();
+  if (lease_ && security.ok()) (void)lease_->renew(*security);
+}
+
+void ConnectionCache::give_lease_back() {
+  if (!lease_ || !config_.lease.is_own()) return;
+  const auto security = key();
+  if (security.ok()) lease_->give_back(*security, transport::Clock::now() + kMostAtEnd);
+}
+
 bool ConnectionCache::is_reached(std::size_t server) const noexcept {
   const std::lock_guard lock(mutex_);
   return servers_[server].devices > 0 && servers_[server].failures == 0;
@@ -182,7 +209,7 @@ std::uint32_t ConnectionCache::devices_of(std::size_t server) const noexcept {
 // Sets aside a server that cannot be connected to. `full` reports that there are too many
 // connections.
 Result<AcquiredDevice> ConnectionCache::idle_or_new(std::size_t server, std::uint32_t device,
-                                                    bool& full) {
+                                                    Asking asking, bool& full) {
   if (auto idle = take_idle(server, device)) return std::move(*idle);
   wait_for_borrowed(server);
   if (auto idle = take_idle(server, device)) return std::move(*idle);
@@ -195,11 +222,11 @@ Result<AcquiredDevice> ConnectionCache::idle_or_new(std::size_t server, std::uin
     const std::lock_guard lock(mutex_);
     --open_;
   });
-  auto fresh = connect(server, device);
+  auto fresh = connect(server, device, asking);
   if (fresh.ok()) {
     no_connection.dismiss();
   } else {
-    set_aside(server);
+    note_failure(server, fresh.status().code());
   }
   return fresh;
 }
@@ -212,13 +239,13 @@ std::vector<AcquiredDevice> ConnectionCache::acquire_others(const AcquiredDevice
   std::size_t server = first.server();
   for (std::size_t idle_turns = 0; found.size() < count && idle_turns < servers; ++idle_turns) {
     server = (server + 1) % servers;
-    if (is_set_aside(server)) continue;
+    if (is_out(server)) continue;
     const bool known = devices_of(server) > 0;
     std::uint32_t& device = next[server];
     if (server == first.server() && device == first.device_index()) ++device;
     if (known && device >= devices_of(server)) continue;
     bool full = false;
-    auto acquired = idle_or_new(server, device, full);
+    auto acquired = idle_or_new(server, device, config_.asking, full);
     if (full) break;
     ++device;
     if (!acquired.ok()) continue;
@@ -247,9 +274,10 @@ Result<std::unique_ptr<RemoteDevice>> ConnectionCache::open(const std::string& a
 
 // A daemon of the lease may have several addresses, of which the best comes first.
 Result<std::unique_ptr<RemoteDevice>> ConnectionCache::open_leased(std::size_t server,
-                                                                   ConnectionConfig config) {
+                                                                   ConnectionConfig config,
+                                                                   Asking asking) {
   OB_ASSIGN_OR_RETURN(const auto security, key());
-  OB_ASSIGN_OR_RETURN(LeaseTicket ticket, lease_->ticket(server, security));
+  OB_ASSIGN_OR_RETURN(LeaseTicket ticket, lease_->ticket(server, security, asking));
   config.identity = std::move(ticket.token);
   config.device = kAnyDevice;  // the token names it
   Status failure;
@@ -263,11 +291,12 @@ Result<std::unique_ptr<RemoteDevice>> ConnectionCache::open_leased(std::size_t s
   return failure;
 }
 
-Result<AcquiredDevice> ConnectionCache::connect(std::size_t server, std::uint32_t device_index) {
+Result<AcquiredDevice> ConnectionCache::connect(std::size_t server, std::uint32_t device_index,
+                                                Asking asking) {
   ConnectionConfig config = config_.connection;
   config.device = device_index;
   config.host = servers_[server].host;
-  OB_ASSIGN_OR_RETURN(auto device, lease_ ? open_leased(server, std::move(config))
+  OB_ASSIGN_OR_RETURN(auto device, lease_ ? open_leased(server, std::move(config), asking)
                                           : open(config_.servers[server], std::move(config)));
   AcquiredDevice acquired;  // cache_ stays unset until it is complete: a failure destroys it
   acquired.server_ = server;

@@ -71,10 +71,13 @@ class ConnectionCache {
   struct Config {
     std::vector<std::string> servers;  ///< in order of preference
     LeaseSource lease;                 ///< of a pool; its devices count as servers of one device
-    ConnectionConfig connection;       ///< security is added from the key
-    std::string key_folder;            ///< key of this client, see transport::load_key(); or empty
-    bool plain = false;                ///< see load_key()
-    int retry_after_ms = 5000;         ///< pause after a failure; doubles up to 64-fold
+    /// acquire() may ask the pool's manager for devices, which takes up to
+    /// LeaseDirectory::kPatience
+    Asking asking = Asking::allowed;
+    ConnectionConfig connection;  ///< security is added from the key
+    std::string key_folder;       ///< key of this client, see transport::load_key(); or empty
+    bool plain = false;           ///< see load_key()
+    int retry_after_ms = 5000;    ///< pause after a failure; doubles up to 64-fold
     /// Measure the first connection to each server at once, not only when measure() asks for it.
     bool measure_links = true;
     Thoroughness how_measured = Thoroughness::quick;
@@ -89,8 +92,10 @@ class ConnectionCache {
   ConnectionCache& operator=(const ConnectionCache&) = delete;
 
   /// Returns an idle connection to the first server that is not set aside, or a new one.
-  /// Errors: unavailable if there is no server, none answers, or all connections are busy.
-  Result<AcquiredDevice> acquire();
+  /// Errors: unavailable if there is no server, none answers, or all connections are busy; declined
+  /// if no lease of a pool is held, and the manager must not be asked for one.
+  Result<AcquiredDevice> acquire() { return acquire(config_.asking); }
+  Result<AcquiredDevice> acquire(Asking asking);
 
   /// Returns connections to `count` more devices, idle or new ones, all different from each other
   /// and from `first`. Returns fewer if there are fewer devices or servers do not answer. Servers
@@ -115,11 +120,19 @@ class ConnectionCache {
   std::optional<std::size_t> preferred() const noexcept;
   /// True if acquire() would probably succeed without waiting for a dead server.
   bool usable() const noexcept { return preferred().has_value(); }
+  /// True if the pool's manager should be asked soon: see LeaseDirectory::is_old().
+  bool is_lease_old() const { return lease_ && lease_->is_old(); }
+  /// Renews the process's own lease, if it is old. Takes as long as the manager's answer.
+  void renew_lease();
+  /// Gives the process's own lease back, and waits a moment for the answer.
+  void give_lease_back();
+
   /// True if a connection to the server was made, and it has not failed since.
   bool is_reached(std::size_t server) const noexcept;
   /// True if the server has failed a moment ago.
   bool is_set_aside(std::size_t server) const noexcept;
-  /// Returns the number of servers. That of a lease is 1 until the manager was asked, and may grow.
+  /// Returns the number of servers. That of a lease is 1 until the manager was asked, and may grow;
+  /// some of them may have been taken back.
   std::size_t server_count() const { return lease_ ? lease_->size() : config_.servers.size(); }
   /// Returns what server_count() never exceeds.
   std::size_t most_servers() const noexcept { return servers_.size(); }
@@ -163,11 +176,15 @@ class ConnectionCache {
   void drop_idle(std::size_t server) noexcept;
   void wait_for_borrowed(std::size_t server);
   bool make_room(std::size_t server) noexcept;
-  Result<AcquiredDevice> idle_or_new(std::size_t server, std::uint32_t device, bool& full);
-  Result<AcquiredDevice> connect(std::size_t server, std::uint32_t device_index);
+  Result<AcquiredDevice> idle_or_new(std::size_t server, std::uint32_t device, Asking asking,
+                                     bool& full);
+  Result<AcquiredDevice> connect(std::size_t server, std::uint32_t device_index, Asking asking);
   Result<std::shared_ptr<const transport::Security>> key();
   Result<std::unique_ptr<RemoteDevice>> open(const std::string& address, ConnectionConfig config);
-  Result<std::unique_ptr<RemoteDevice>> open_leased(std::size_t server, ConnectionConfig config);
+  Result<std::unique_ptr<RemoteDevice>> open_leased(std::size_t server, ConnectionConfig config,
+                                                    Asking asking);
+  bool is_out(std::size_t server) const noexcept;
+  void note_failure(std::size_t server, Code code) noexcept;
   std::uint32_t devices_of(std::size_t server) const noexcept;
   void set_aside(std::size_t server) noexcept;
   Status measure_unless(AcquiredDevice& acquired, bool (*is_done)(const Server&));

@@ -1,11 +1,8 @@
 #include "client/lease_directory.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
-#include "pool/manager_link.hpp"
 #include "pool/registration.hpp"
 
 namespace ob::client {
@@ -16,6 +13,8 @@ namespace {
 constexpr int kTokenParts = 3;
 // A lease without an end has tokens for a day.
 constexpr std::int64_t kLongestTokenMs = 86'400'000;
+// After a renewal that failed.
+constexpr std::chrono::seconds kRenewAgain{2};
 
 // Sockets of this machine come first; those of others are no use.
 std::vector<std::string> in_order(const pool::LeaseHandle& handle) {
@@ -36,20 +35,30 @@ std::size_t LeaseDirectory::size() const {
 
 std::string LeaseDirectory::name(std::size_t index) const {
   const std::lock_guard lock(mutex_);
-  if (index >= entries_.size()) return "lease " + source_.id;
+  if (index >= entries_.size()) return request_.name();
   const auto addresses = in_order(entries_[index].handle);
   return addresses.empty() ? entries_[index].handle.device : addresses.front();
 }
 
+bool LeaseDirectory::is_retired(std::size_t index) const {
+  const std::lock_guard lock(mutex_);
+  const bool is_dropped = index < entries_.size() && entries_[index].dropped;
+  return is_dropped && !std::ranges::all_of(entries_, &Entry::dropped);
+}
+
+bool LeaseDirectory::is_waiting() const {
+  const std::lock_guard lock(mutex_);
+  return is_waiting_;
+}
+
 Status LeaseDirectory::over() const {
-  return {Code::fenced, "the lease " + source_.id +
+  return {Code::fenced, request_.name() +
                             " does not give this device any more (it was released, has expired, "
                             "or was taken back); calls stay local"};
 }
 
-bool LeaseDirectory::is_fresh(std::size_t index) const {
-  const std::lock_guard lock(mutex_);
-  return index < entries_.size() && !entries_[index].dropped && Clock::now() < renew_at_;
+bool LeaseDirectory::is_known(std::size_t index, Clock::time_point until) const {
+  return index < entries_.size() && !entries_[index].dropped && Clock::now() < until;
 }
 
 Result<LeaseTicket> LeaseDirectory::known(std::size_t index) const {
@@ -64,11 +73,19 @@ Result<LeaseTicket> LeaseDirectory::known(std::size_t index) const {
 }
 
 Result<LeaseTicket> LeaseDirectory::ticket(
-    std::size_t index, const std::shared_ptr<const transport::Security>& security) {
+    std::size_t index, const std::shared_ptr<const transport::Security>& security, Asking asking) {
   const auto came = Clock::now();
+  const auto is_good_until = [&](Clock::time_point LeaseDirectory::*end) {
+    const std::lock_guard lock(mutex_);
+    return is_known(index, this->*end);
+  };
+  if (asking == Asking::never) {
+    if (is_good_until(&LeaseDirectory::ends_at_)) return known(index);
+    return Status(Code::declined, "no device of " + request_.name() + " is held now");
+  }
   const std::lock_guard lock(asking_);
   if (is_over_) return over();
-  if (is_fresh(index)) return known(index);
+  if (is_good_until(&LeaseDirectory::renew_at_)) return known(index);
   // Whoever waited for a question that failed does not ask the same.
   const Status asked = failed_at_ > came ? failure_ : ask(security);
   if (is_over_) return over();
@@ -83,40 +100,51 @@ void LeaseDirectory::drop(std::size_t index, const std::string& token) {
   if (entries_[index].handle.token == token) entries_[index].dropped = true;
 }
 
-Result<pool::LeaseState> LeaseDirectory::answer(
-    const std::shared_ptr<const transport::Security>& security) {
-  OB_ASSIGN_OR_RETURN(auto manager, pool::ManagerAddress::parse(source_.manager));
-  pool::ManagerLink link(std::move(manager), security);
-  const std::string target =
-      "/v1/leases/" + pool::percent_encoded(source_.id) + "?uid=" + std::to_string(::geteuid());
-  OB_ASSIGN_OR_RETURN(const auto response, link.ask("GET", target, {}, Clock::now() + kPatience));
-  if (!response.ok()) {
-    const pool::Problem problem = pool::problem_of(response);
-    is_over_ = problem.name == "lease-over" || problem.name == "unknown";
-    return Status(Code::unavailable, problem.detail);
-  }
-  OB_ASSIGN_OR_RETURN(pool::LeaseState lease, pool::read_lease(response.body));
-  if (lease.state != "queued") return lease;
-  return Status(Code::unavailable, "the lease " + source_.id + " waits for devices");
+bool LeaseDirectory::is_old() const {
+  if (!request_.is_own()) return false;
+  const std::lock_guard lock(mutex_);
+  return !std::ranges::all_of(entries_, &Entry::dropped) && Clock::now() >= renew_at_;
+}
+
+Status LeaseDirectory::renew(const std::shared_ptr<const transport::Security>& security) {
+  const std::lock_guard lock(asking_);
+  return is_old() ? ask(security) : Status();
+}
+
+void LeaseDirectory::give_back(const std::shared_ptr<const transport::Security>& security,
+                               transport::Deadline deadline) {
+  const std::unique_lock lock(asking_, std::try_to_lock);
+  if (!lock.owns_lock() || !request_.is_own()) return;
+  request_.give_back(security, deadline);
+  const std::lock_guard entries(mutex_);
+  for (Entry& entry : entries_) entry.dropped = true;
 }
 
 Status LeaseDirectory::ask(const std::shared_ptr<const transport::Security>& security) {
   const auto asked = Clock::now();
-  auto lease = answer(security);
+  auto lease = request_.ask(security, asked + kPatience);
+  const Code code = lease.status().code();
+  is_over_ = code == Code::fenced;
   if (lease.ok()) {
     take(std::move(lease).value(), asked);
     return {};
   }
   failed_at_ = Clock::now();
-  failure_ = lease.status();
+  failure_ =
+      code == Code::busy ? Status(Code::unavailable, lease.status().message()) : lease.status();
+  const std::lock_guard lock(mutex_);
+  is_waiting_ = code == Code::busy && request_.is_own();
+  renew_at_ = failed_at_ + kRenewAgain;
   return failure_;
 }
 
 void LeaseDirectory::take(pool::LeaseState lease, Clock::time_point asked) {
-  const std::int64_t left_ms =
-      std::clamp<std::int64_t>(lease.end_ms - lease.now_ms, 0, kLongestTokenMs);
-  renew_at_ = asked + std::chrono::milliseconds(left_ms) / kTokenParts;
+  const std::chrono::milliseconds left(
+      std::clamp<std::int64_t>(lease.end_ms - lease.now_ms, 0, kLongestTokenMs));
   const std::lock_guard lock(mutex_);
+  is_waiting_ = false;
+  renew_at_ = asked + left / kTokenParts;
+  ends_at_ = asked + left;
   for (Entry& entry : entries_) {
     const auto same =
         std::ranges::find(lease.handles, entry.handle.device, &pool::LeaseHandle::device);

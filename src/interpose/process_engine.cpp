@@ -50,6 +50,12 @@ void stop_connecting() noexcept {
   if (engine != nullptr) engine->stop_connecting();
 }
 
+// True if something may run in the background, or must be given back.
+bool has_work_at_exit(const offload::Config& config) noexcept {
+  const bool connects = config.mode == offload::Mode::automatic && config.names_servers();
+  return connects || (config.mode == offload::Mode::remote && config.takes_lease());
+}
+
 void make_engine() noexcept {
   t_making = true;
   offload::Engine* made = nullptr;
@@ -58,9 +64,7 @@ void make_engine() noexcept {
   } catch (...) {  // no memory: the program continues as if this library were not there
   }
   t_making = false;
-  const bool connects = made != nullptr && made->config().mode == offload::Mode::automatic &&
-                        made->config().names_servers();
-  if (connects) (void)std::atexit(stop_connecting);
+  if (made != nullptr && has_work_at_exit(made->config())) (void)std::atexit(stop_connecting);
   const double gate =
       made != nullptr ? made->least_flop() : std::numeric_limits<double>::infinity();
   g_engine.store(made, std::memory_order_release);

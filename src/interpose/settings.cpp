@@ -173,6 +173,16 @@ void read_first_wait(Config& config) {
   config.first_wait = std::chrono::milliseconds(*milliseconds);
 }
 
+void read_pool_gflops(Config& config) {
+  const std::string_view text = text_of(setting_table::kPoolGflops);
+  if (text.empty()) return;
+  const auto rate = parse_count(text);
+  if (!rate || *rate > setting_table::kPoolGflopsMax) {
+    return complain(config, setting_table::kPoolGflops, text);
+  }
+  config.pool_gflops = static_cast<double>(*rate);
+}
+
 // Reads "3", "all" or, for tests, "always:3". The library uses at most kDevicesMax devices.
 void read_devices(Config& config) {
   using setting_table::kDevicesMax;
@@ -240,6 +250,7 @@ Config read_settings() {
   read_choice(setting_table::kRoute, kRoutes, config.route, config);
   read_streams(config);
   read_first_wait(config);
+  read_pool_gflops(config);
   config.key_folder = text_of(setting_table::kKey);
   read_profile(config);
   read_share(config);

@@ -61,6 +61,8 @@ bool Attempts::may_help(client::AcquiredDevice& acquired, const Status& status) 
 Status Attempts::try_once(const JobCall& call, DeviceJob& job, bool is_last, Attempt& attempt) {
   auto acquired = connections_.acquire();
   if (!acquired.ok()) {
+    // A pool's lease that a program has not used for a while has ended. This is no failure.
+    if (acquired.status().code() == Code::declined) return acquired.status();
     journal_.notice(describe(nullptr, acquired.status(), call.record.name));
     return acquired.status();
   }

@@ -22,7 +22,12 @@ struct Config {
   std::vector<std::string> servers;  ///< OUTBOARD_SERVER, or RCPU_SERVER
   /// OUTBOARD_LEASE: the lease whose devices are used where no server is named
   std::string lease;
-  std::string pool_url;  ///< OUTBOARD_POOL: the manager that knows the lease
+  /// OUTBOARD_POOL: the manager that knows the lease; without one, the process asks for a lease of
+  /// its own once its calls would gain
+  std::string pool_url;
+  /// OUTBOARD_POOL_GFLOPS: devices of such a lease do products at least so fast; empty: faster than
+  /// this machine's cores
+  std::optional<double> pool_gflops;
   /// OUTBOARD_OWN_CORES: the server is a daemon of this command that starts with the first
   /// connection, on a machine without accelerators
   bool own_cores = false;
@@ -59,7 +64,13 @@ struct Config {
   std::string complaint;
 
   /// True if there is a server to use.
-  bool names_servers() const noexcept { return !servers.empty() || !lease.empty(); }
+  bool names_servers() const noexcept {
+    return !servers.empty() || !lease.empty() || !pool_url.empty();
+  }
+  /// True if the process takes a lease of its own.
+  bool takes_lease() const noexcept {
+    return servers.empty() && lease.empty() && !pool_url.empty();
+  }
   /// True if the routine may leave this process. The last matching pattern decides. If none
   /// matches, the routine may leave only if all patterns are denials. Patterns have * and ? as in
   /// file names.

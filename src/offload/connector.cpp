@@ -36,7 +36,7 @@ ReachedServer Connector::connect(std::size_t server) noexcept {
     ReachedServer reached{server, nullptr};
     if (connections_.is_reached(server)) reached.facts = tuning_.probe(server, complaint);
     if (reached.facts == nullptr) {
-      const auto acquired = connections_.acquire();
+      const auto acquired = connections_.acquire(client::Asking::allowed);
       if (!acquired.ok()) {
         journal_.notice(acquired.status().message() + "; calls stay local");
         return reached;
@@ -139,6 +139,21 @@ void Connector::measure_again(std::size_t server, double spent_s) noexcept {
         auto acquired = connections_.borrow_idle(server);
         if (acquired && connections_.measure_again(*acquired).ok()) tuning_.take_link(server);
       } catch (...) {  // no memory: not measured
+      }
+    });
+  } catch (...) {  // no memory for a thread
+  }
+}
+
+void Connector::renew_lease() noexcept {
+  if (!connections_.is_lease_old()) return;
+  try {
+    const std::lock_guard lock(mutex_);
+    if (running_ || closed_) return;
+    (void)run([this] {
+      try {
+        connections_.renew_lease();
+      } catch (...) {  // no memory: the next call tries again
       }
     });
   } catch (...) {  // no memory for a thread

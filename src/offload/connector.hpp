@@ -58,6 +58,8 @@ class Connector {
   /// Measures the link in the background once more, after 0.5, 2 and 8 s in calls: the first time,
   /// the machine may have been busy.
   void measure_again(std::size_t server, double spent_s) noexcept;
+  /// Renews the process's own lease of a pool in the background, if it is old.
+  void renew_lease() noexcept;
   /// Waits until nothing runs in the background.
   void wait();
   /// Gives the thread a moment to end, before the process does. No thread starts afterwards.

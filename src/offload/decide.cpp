@@ -24,6 +24,13 @@ constexpr double kMostOfThem = 0.5;
 constexpr std::string_view kOwnCores =
     "the accelerator computes on this machine's own cores, and the program's library is as fast";
 
+constexpr std::string_view kTooLittle =
+    "the pool was not asked for devices: long calls took less than 1 s within 10 s";
+
+double now_s() noexcept { return 1e-9 * static_cast<double>(now_ns()); }
+
+constexpr std::string_view kNoDevice = "the pool gave no device";
+
 // Library of routines of this kind that gains nothing from another one on the same cores. The
 // reference LAPACK over a tuned BLAS is as fast as the LAPACK of OpenBLAS (docs/decision.md).
 bool is_well_kept(const policy::LocalLibrary& library, bool is_fft) noexcept {
@@ -37,11 +44,17 @@ bool is_well_kept(const policy::LocalLibrary& library, bool is_fft) noexcept {
 void Decider::add_local_run(std::uint64_t ns) noexcept {
   // Shorter calls keep their side, so a daemon that starts now comes too late for them.
   constexpr auto kShortNs = static_cast<std::uint64_t>(1e9 * policy::History::kShortS);
-  if (ns >= kShortNs) long_runs_ns_.fetch_add(ns, std::memory_order_relaxed);
+  if (ns < kShortNs) return;
+  long_runs_ns_.fetch_add(ns, std::memory_order_relaxed);
+  if (config_.takes_lease()) demand_.add(1e-9 * static_cast<double>(ns), now_s());
 }
 
-// A daemon on the own cores starts with the first connection.
+// A daemon on the own cores starts with the first connection, and a pool gives devices.
 bool Decider::is_worth_connecting(const RoutineRecord& record, double local_s) const noexcept {
+  if (config_.takes_lease()) {
+    const bool is_long = local_s >= policy::History::kShortS;
+    return is_long && demand_.is_worth(local_s, now_s());
+  }
   if (!config_.own_cores) return true;
   const Library* library = record.library.load(std::memory_order_relaxed);
   const double long_s = 1e-9 * static_cast<double>(long_runs_ns_.load(std::memory_order_relaxed));
@@ -126,7 +139,11 @@ policy::Decision Decider::decide_freely(const CallQuery& call) noexcept {
   if (!preferred) return unknown;
   const ServerFacts* const known = tuning_.server(*preferred);
   if (cannot_gain(call.record, known)) return never_gains(call.record);
-  if (known == nullptr && !is_worth_connecting(call.record, local.local_s)) return unknown;
+  if (!connections_.is_reached(*preferred)) {
+    const bool is_worth = is_worth_connecting(call.record, local.local_s);
+    if (config_.takes_lease()) journal_.report.set_reason(is_worth ? kNoDevice : kTooLittle);
+    if (!is_worth) return unknown;
+  }
   ReachedServer reached = connector_.reach_in_background(*preferred, Need::facts, local.local_s);
   if (reached.facts == nullptr) return unknown;
   if (cannot_gain(call.record, reached.facts)) return never_gains(call.record);
@@ -136,6 +153,7 @@ policy::Decision Decider::decide_freely(const CallQuery& call) noexcept {
   const policy::CallEstimate found = estimate(call, reached.server, *reached.facts);
   if (call.happens && !reached.facts->link_from_profile())
     connector_.measure_again(reached.server, budget_.spent_s());
+  if (call.happens) connector_.renew_lease();
   return call.happens ? history.decide(found.estimate) : history.expect(found.estimate);
 }
 

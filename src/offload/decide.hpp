@@ -9,6 +9,7 @@
 #include "offload/config.hpp"
 #include "offload/connector.hpp"
 #include "offload/journal.hpp"
+#include "offload/pool_demand.hpp"
 #include "offload/residents.hpp"
 #include "offload/routine_records.hpp"
 #include "offload/tuning.hpp"
@@ -73,6 +74,7 @@ class Decider {
   policy::LossBudget& budget_;
   /// The time of all local runs that are not short.
   std::atomic<std::uint64_t> long_runs_ns_{0};
+  PoolDemand demand_;
 };
 
 }  // namespace ob::offload

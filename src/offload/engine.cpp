@@ -14,6 +14,7 @@
 #include "offload/jobs.hpp"
 #include "offload/journal.hpp"
 #include "offload/observer.hpp"
+#include "offload/own_daemon.hpp"
 #include "offload/prefetcher.hpp"
 #include "offload/private_results.hpp"
 #include "offload/profiles.hpp"
@@ -36,7 +37,18 @@ constexpr double kAutomaticGateFlop = 1e6;
 client::ConnectionCache::Config connections_of(const Config& config) {
   client::ConnectionCache::Config wanted;
   wanted.servers = config.servers;
-  if (config.servers.empty()) wanted.lease = {config.lease, config.pool_url};
+  if (config.servers.empty() && !config.lease.empty()) {
+    wanted.lease = {.id = config.lease, .manager = config.pool_url};
+  }
+  if (config.takes_lease()) {
+    const double faster = 1e-9 * kClearlyLess * own_daemon_rate(config.own_kernels);
+    wanted.lease = {.id = {},
+                    .manager = config.pool_url,
+                    .devices = config.devices,
+                    .least_gflops = config.pool_gflops.value_or(faster)};
+    // In mode auto no call waits for the manager.
+    if (config.mode == Mode::automatic) wanted.asking = client::Asking::never;
+  }
   wanted.connection.streams = config.streams;
   wanted.key_folder = config.key_folder;
   wanted.plain = config.plain;
@@ -371,6 +383,10 @@ Result<std::string> Engine::explain(std::string_view routine, std::string_view s
 void Engine::stop_connecting() noexcept {
   parts_->prefetcher.close();
   parts_->connector.close();
+  try {
+    parts_->connections.give_lease_back();
+  } catch (...) {  // no memory: the lease ends by itself
+  }
 }
 
 void Engine::close() noexcept {

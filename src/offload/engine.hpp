@@ -115,8 +115,9 @@ class Engine {
   /// Prints the report and saves the measurements, as far as the configuration asks for that. Calls
   /// may still follow.
   void close() noexcept;
-  /// Waits a moment for connections that are being made in the background, and makes no more. For
-  /// handlers at exit, which run before those of libraries that this engine uses.
+  /// Waits a moment for connections that are being made in the background, and makes no more. Gives
+  /// the process's own lease of a pool back. For handlers at exit, which run before those of
+  /// libraries that this engine uses.
   void stop_connecting() noexcept;
 
   /// Closes, in a forked child, the descriptors of all connections of its parent, and the other

@@ -228,6 +228,20 @@ TEST_F(SettingsTest, TheFirstWaitIsInMilliseconds) {
   }
 }
 
+TEST_F(SettingsTest, PoolDevicesHaveALeastRate) {
+  EXPECT_FALSE(read_settings().pool_gflops.has_value());
+  for (const double rate : {0.0, 1.0, 1e9}) {
+    set("OUTBOARD_POOL_GFLOPS", std::to_string(static_cast<long>(rate)).c_str());
+    EXPECT_EQ(read_settings().pool_gflops, rate);
+    EXPECT_EQ(read_settings().complaint, "");
+  }
+  for (const char* nonsense : {"fast", "-1", "1000000001", "1.5", " 4"}) {
+    set("OUTBOARD_POOL_GFLOPS", nonsense);
+    EXPECT_FALSE(read_settings().pool_gflops.has_value()) << nonsense;
+    EXPECT_NE(read_settings().complaint.find(nonsense), std::string::npos) << nonsense;
+  }
+}
+
 TEST_F(SettingsTest, WhatMakesNoSenseIsSaid) {
   const std::pair<const char*, const char*> cases[] = {
       {"OUTBOARD_MODE", "fast"},

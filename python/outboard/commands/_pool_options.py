@@ -99,6 +99,9 @@ def pool_options(function: Function) -> Function:
     @functools.wraps(function)
     def with_pool(**given: Any) -> Any:
         url = given.pop("pool_url") or os.environ.get(_VARIABLE, "")
+        alone = [word for name, word in _WITH_ACCELERATORS.items() if given[name]]
+        if alone and not given["accelerators"]:
+            raise click.UsageError(f"{alone[0]} belongs to --accelerators; add --accelerators N")
         wish = PoolWish(
             url,
             given.pop("accelerators") or "",
@@ -118,12 +121,23 @@ def pool_options(function: Function) -> Function:
     return with_pool
 
 
+# Parameters, and options that say nothing by themselves.
+_WITH_ACCELERATORS = {
+    "exclusive": "--exclusive",
+    "shared": "--shared",
+    "pool_memory": "--memory",
+    "kind": "--kind",
+    "pool_wait": "--wait",
+    "require": "--require",
+}
+
 _OPTIONS = (
     click.option(
         "--pool",
         "pool_url",
         metavar="URL",
-        help=f"With --accelerators: the manager of the pool.  [default: {_VARIABLE}]",
+        help="The manager of a pool. Without --accelerators, each program takes one while its "
+        f"calls gain by it.  [default: {_VARIABLE}]",
     ),
     click.option(
         "--accelerators",

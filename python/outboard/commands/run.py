@@ -15,7 +15,7 @@ from outboard.commands._pool_options import PoolWish, pool_options
 from outboard.errors import OutboardError, say
 from outboard.launch import Plan, execute
 from outboard.process import OWN_FAILURE
-from outboard.settings import Settings, inherited_lease, inherited_mode, inherited_servers
+from outboard.settings import Settings, inherited, inherited_mode, inherited_servers
 
 
 @click.command("run", context_settings={"allow_interspersed_args": False})
@@ -52,7 +52,8 @@ def command(
     """Run COMMAND with its BLAS, LAPACK and FFTW calls on an accelerator daemon.
 
     Without --server (or OUTBOARD_SERVER) an embedded daemon serves the command on this machine,
-    through shared memory. The exit status is that of COMMAND, or 128 + N after signal N. It is
+    through shared memory; with --pool (or OUTBOARD_POOL) it takes accelerators of the pool while
+    its calls gain by them. The exit status is that of COMMAND, or 128 + N after signal N. It is
     125 if Outboard itself fails, and 126 or 127 if COMMAND cannot be started.
 
     \b
@@ -61,13 +62,15 @@ def command(
       outboard run --server node7:7770 --report -- octave --no-gui solve.m
       outboard run --mode remote --report json:report.json --trace trace.json -- ./transform
       outboard run --pool https://pool:7780 --key ~/keys/ada --accelerators 2 -- ./solver
+      outboard run --pool https://pool:7780 --key ~/keys/ada -- python3 -i notebook.py
     """
     if pool.accelerators:
         sys.exit(_run_with_lease(settings, report, trace_file, pool, command))
     settings = settings.replaced(
         mode=settings.mode or inherited_mode(os.environ) or "auto",
         servers=settings.servers or inherited_servers(os.environ),
-        lease=inherited_lease(os.environ),
+        lease=inherited("lease", os.environ),
+        pool=pool.url or None,
     )
     daemon_options = _daemon_options(settings, device_memory)
     if report and report.startswith("json:"):

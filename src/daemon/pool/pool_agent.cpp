@@ -1,13 +1,11 @@
 #include "daemon/pool/pool_agent.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <exception>
 #include <utility>
 
 #include "daemon/io/log.hpp"
-#include "daemon/io/token.hpp"
+#include "pool/random_name.hpp"
 #include "wire/message.hpp"
 
 namespace ob::daemon {
@@ -31,17 +29,6 @@ constexpr milliseconds kLongestPause{2000};
 // At least so long between two heartbeats, in a pool that changes all the time.
 constexpr milliseconds kLeastPause{20};
 
-std::string random_name() {
-  const auto token = new_token();
-  std::array<char, 33> digits = {};
-  if (token.ok()) {
-    std::snprintf(digits.data(), digits.size(), "%016llx%016llx",
-                  static_cast<unsigned long long>((*token)[0]),
-                  static_cast<unsigned long long>((*token)[1]));
-  }
-  return digits.data();
-}
-
 // The versions of clients that can present a token.
 std::vector<std::uint16_t> lease_versions() {
   std::vector<std::uint16_t> versions;
@@ -57,7 +44,7 @@ PoolAgent::PoolAgent(Leases& leases, PoolNode node, pool::ManagerAddress manager
                      std::shared_ptr<const transport::Security> security)
     : leases_(leases),
       node_(std::move(node)),
-      instance_(random_name()),
+      instance_(pool::random_name()),
       path_(std::string(kDaemons) + pool::percent_encoded(node_.name)),
       link_(std::move(manager), std::move(security)),
       thread_([this] { run(); }) {}

@@ -232,6 +232,20 @@ def test_a_real_daemon_registers_from_its_launcher(
     assert row["health"] == "lost"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("--exclusive",), ("--shared", "0.5"), ("--memory", "1G"), ("--kind", "gpu"),
+     ("--wait", "1s"), ("--require",)],
+)  # fmt: skip
+def test_options_that_say_nothing_without_accelerators(
+    words: tuple[str, ...], outboard: Outboard, fake_native: dict[str, str]
+) -> None:
+    done = outboard("run", "--pool", "http://127.0.0.1:1", *words, "--", "true",
+                    environment=fake_native)  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert f"{words[0]} belongs to --accelerators" in done.stderr
+
+
 def test_run_imports_nothing_of_the_pool(outboard: Outboard, fake_native: dict[str, str]) -> None:
     """A short command must not wait for packages that it does not need."""
     environment = {**fake_native, "PYTHONPROFILEIMPORTTIME": "1"}

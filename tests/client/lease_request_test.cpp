@@ -1,0 +1,149 @@
+// A program's own lease: what it asks the manager for, and when it asks anew.
+
+#include "client/lease_request.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "client/lease_directory.hpp"
+#include "support/stub_manager.hpp"
+
+namespace ob::client {
+namespace {
+
+using test::http_response;
+using test::StubManager;
+
+std::string lease_answer(const std::string& state, const std::string& device, int left_ms) {
+  const std::string handle = R"({"device":")" + device +
+                             R"(","daemon":"n","addresses":["10.0.0.1:7"],"machine":"elsewhere",)" +
+                             R"("epoch":1,"token":"of )" + device + "\"}";
+  return http_response(state == "queued" ? "202 Accepted" : "200 OK",
+                       R"({"state":")" + state + R"(","now_ms":1000,"end_ms":)" +
+                           std::to_string(1000 + left_ms) + R"(,"handles":[)" +
+                           (state == "held" ? handle : "") + "]}");
+}
+
+std::string refusal(const std::string& status, const std::string& name) {
+  return http_response(
+      status, R"({"type":"urn:outboard:problem:)" + name + R"(","detail":"said )" + name + "\"}");
+}
+
+std::string verb_of(const std::string& request) { return request.substr(0, request.find(' ')); }
+
+std::string id_of(const std::string& request) {
+  const std::string path = "/v1/leases/";
+  const auto begin = request.find(path) + path.size();
+  return request.substr(begin, request.find_first_of(" ?", begin) - begin);
+}
+
+// Answers in this order, and keeps the requests.
+struct Script {
+  std::vector<std::string> answers;
+  std::vector<std::string> requests = {};
+
+  std::string next(const std::string& request) {
+    requests.push_back(request);
+    EXPECT_LE(requests.size(), answers.size()) << request;
+    return answers[std::min(requests.size(), answers.size()) - 1];
+  }
+  std::string verbs() const {
+    std::string all;
+    for (const std::string& request : requests) all += verb_of(request) + " ";
+    return all;
+  }
+};
+
+struct OwnLease {
+  explicit OwnLease(std::vector<std::string> answers, std::size_t devices = 1)
+      : script{std::move(answers)},
+        manager([this](const std::string& request) { return script.next(request); }),
+        lease({.id = {}, .manager = manager.url(), .devices = devices, .least_gflops = 12.5}) {}
+
+  Result<LeaseTicket> ticket(Asking asking = Asking::allowed, std::size_t index = 0) {
+    return lease.ticket(index, nullptr, asking);
+  }
+
+  Script script;
+  StubManager manager;
+  LeaseDirectory lease;
+};
+
+TEST(OwnLease, IsTakenAndGivenBack) {
+  OwnLease own({lease_answer("held", "n/0", 30'000), http_response("204 No Content", "")});
+  EXPECT_EQ(own.ticket(Asking::never).status().code(), Code::declined);
+  EXPECT_EQ(own.manager.requests(), 0);
+  const auto ticket = own.ticket();
+  ASSERT_TRUE(ticket.ok()) << ticket.status().message();
+  EXPECT_EQ(ticket->token, "of n/0");
+  EXPECT_TRUE(own.ticket(Asking::never).ok());
+  EXPECT_FALSE(own.lease.is_old());
+  own.lease.give_back(nullptr, StubManager::patience());
+  EXPECT_EQ(own.script.verbs(), "PUT DELETE ");
+  EXPECT_EQ(id_of(own.script.requests[0]).size(), 32U);
+  EXPECT_EQ(id_of(own.script.requests[0]), id_of(own.script.requests[1]));
+  EXPECT_EQ(own.ticket(Asking::never).status().code(), Code::declined);
+}
+
+TEST(OwnLease, KeepsItsPlaceInTheQueue) {
+  OwnLease own({lease_answer("queued", "", 30'000), lease_answer("queued", "", 30'000),
+                lease_answer("held", "n/0", 30'000)});
+  EXPECT_EQ(own.ticket().status().code(), Code::unavailable);
+  EXPECT_TRUE(own.lease.is_waiting());
+  EXPECT_EQ(own.ticket().status().code(), Code::unavailable);
+  EXPECT_TRUE(own.ticket().ok());
+  EXPECT_FALSE(own.lease.is_waiting());
+  EXPECT_EQ(own.script.verbs(), "PUT GET GET ");
+  EXPECT_EQ(id_of(own.script.requests[0]), id_of(own.script.requests[2]));
+}
+
+TEST(OwnLease, AsksForLessWhereNotAllAreFree) {
+  OwnLease own({refusal("409 Conflict", "can-never-fit"), lease_answer("queued", "", 30'000),
+                http_response("204 No Content", ""), lease_answer("held", "n/0", 30'000)},
+               3);
+  EXPECT_TRUE(own.ticket().ok());
+  EXPECT_EQ(own.script.verbs(), "PUT PUT DELETE PUT ");
+}
+
+TEST(OwnLease, IsNotForPoolsWithoutFastDevices) {
+  OwnLease own({refusal("409 Conflict", "can-never-fit"), lease_answer("held", "n/0", 30'000)});
+  const auto refused = own.ticket();
+  EXPECT_EQ(refused.status().code(), Code::unsupported);
+  EXPECT_NE(refused.status().message().find("no device with 12.5 GFLOP/s"), std::string::npos)
+      << refused.status().message();
+  EXPECT_TRUE(own.ticket().ok());  // devices may have come meanwhile
+  EXPECT_EQ(own.script.verbs(), "PUT PUT ");
+}
+
+TEST(OwnLease, IsTakenAnewOnceItIsOver) {
+  OwnLease own({lease_answer("held", "n/0", 0), refusal("410 Gone", "lease-over"),
+                lease_answer("held", "n/1", 30'000)});
+  ASSERT_TRUE(own.ticket().ok());
+  // Its time is over at once, and calls do not wait for another one.
+  EXPECT_EQ(own.ticket(Asking::never).status().code(), Code::declined);
+  EXPECT_TRUE(own.lease.is_old());
+  EXPECT_TRUE(own.lease.renew(nullptr).ok());
+  EXPECT_EQ(own.script.verbs(), "PUT GET PUT ");
+  EXPECT_NE(id_of(own.script.requests[0]), id_of(own.script.requests[2]));
+  EXPECT_TRUE(own.lease.is_retired(0));
+  EXPECT_EQ(own.ticket(Asking::never).status().code(), Code::declined);
+  const auto other = own.ticket(Asking::never, 1);
+  ASSERT_TRUE(other.ok()) << other.status().message();
+  EXPECT_EQ(other->token, "of n/1");
+}
+
+// The manager may be away for a while: calls go on with the tokens that are good.
+TEST(OwnLease, IsKeptWhileTheManagerIsAway) {
+  OwnLease own({lease_answer("held", "n/0", 3), "garbage\r\n\r\n"});
+  ASSERT_TRUE(own.ticket().ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_TRUE(own.lease.is_old());
+  EXPECT_FALSE(own.lease.renew(nullptr).ok());
+  EXPECT_FALSE(own.lease.is_old());  // asked again after a pause
+  EXPECT_TRUE(own.ticket().ok());    // the daemon judges it
+}
+
+}  // namespace
+}  // namespace ob::client
