@@ -18,7 +18,8 @@ module outboard_device
   integer(c_int32_t), parameter :: ob_ok = 0, ob_invalid_argument = 1, ob_unsupported = 2, &
     ob_out_of_memory = 3, ob_deadline_exceeded = 4, ob_denied = 5, ob_version_mismatch = 6, &
     ob_protocol_error = 7, ob_connection_lost = 8, ob_device_error = 9, ob_unavailable = 10, &
-    ob_internal = 11, ob_busy = 12, ob_declined = 13, ob_build_failed = 14, ob_kernel_fault = 15
+    ob_internal = 11, ob_busy = 12, ob_declined = 13, ob_build_failed = 14, ob_kernel_fault = 15, &
+    ob_fenced = 16
   integer(c_int32_t), parameter :: ob_from_nobody = 0, ob_from_caller = 1, ob_from_connection = 2, &
     ob_from_daemon = 3, ob_from_device = 4, ob_from_compiler = 5, ob_from_kernel = 6
   integer(c_int32_t), parameter :: ob_capture = 1, ob_wait = 2, ob_timed = 4

@@ -54,7 +54,8 @@ enum {
   OB_BUSY = 12,
   OB_DECLINED = 13,
   OB_BUILD_FAILED = 14,
-  OB_KERNEL_FAULT = 15
+  OB_KERNEL_FAULT = 15,
+  OB_FENCED = 16 /* the lease of the device is over */
 };
 
 /* Where a failure comes from. */
@@ -467,20 +468,23 @@ ob_status ob_kernel_set(ob_kernel kernel, uint32_t index, const ob_argument* arg
 ob_status ob_kernel_run(ob_kernel kernel, ob_queue queue, const uint32_t groups[3],
                         const uint32_t group_size[3]);
 
-/* Leases of the devices of a pool. In this version all of these functions answer OB_UNSUPPORTED,
-   because no manager can be reached; mistakes of the caller are reported before. */
+/* Leases of the devices of a pool (docs/pool.md). A lease is renewed until it is released, or the
+   process ends. Its devices are those of ob_device_open() in all but their end. A device that was
+   taken back answers OB_FENCED; close it, or release the lease.
+   Errors: OB_BUSY while others have the devices; OB_UNSUPPORTED if the pool has none of this kind;
+   OB_UNAVAILABLE if the manager or a daemon cannot be reached */
 
 /* Members that are 0 or NULL ask for nothing special. */
 typedef struct {
   size_t struct_bytes;
   const char* pool;       /* the manager; NULL: that of OUTBOARD_POOL */
   const char* kind;       /* of the devices */
-  const char* near;       /* a host in whose neighbourhood they are */
+  const char* near;       /* NULL: those near this machine come first; others: OB_UNSUPPORTED */
   uint32_t count;         /* devices, 1 or more */
   uint32_t exclusive;     /* 1: no other lease has them */
   uint32_t share_percent; /* else the least share of each, up to 100 */
   uint32_t wait_ms;       /* the longest wait for devices */
-  uint32_t seconds;       /* the time of the lease, which the library renews */
+  uint32_t seconds;       /* the time of the lease, which the library renews; 0: 30 */
   uint32_t reserved;      /* 0 */
   uint64_t memory_bytes;  /* free memory of each device */
 } ob_request;

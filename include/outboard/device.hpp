@@ -103,6 +103,8 @@ class Queue;
 /// An open device.
 class Device : public Owner<ob_device, ob_device_close> {
  public:
+  /// Takes over a handle, such as that of a device of a lease.
+  explicit Device(ob_device opened) : Owner(opened) {}
   /// @param where as ob_device_open(); empty: OUTBOARD_SERVER
   explicit Device(const std::string& where, const ob_device_options* options = nullptr)
       : Owner(open(where, options)) {}
@@ -473,7 +475,7 @@ inline void on_devices(std::initializer_list<const Device*> devices, const char*
   check(ob_on_devices(handles.data(), handles.size(), routine, operands.begin(), operands.size()));
 }
 
-/// Devices of a pool. In this version the library answers OB_UNSUPPORTED.
+/// Devices of a pool, which the library renews until the end of this object.
 class Lease {
  public:
   /// Sets the struct_bytes of the request.
@@ -484,6 +486,19 @@ class Lease {
   ~Lease() { (void)ob_lease_release(lease_); }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
+
+  /// Returns a device, which ends before the lease, or with it.   @param index from 0
+  Device device(std::uint32_t index) const {
+    ob_device found = nullptr;
+    check(ob_lease_device(lease_, index, &found));
+    return Device(found);
+  }
+  /// @param wait_ms OB_FOREVER, or the longest wait
+  void grow(std::uint32_t count, std::int64_t wait_ms = OB_FOREVER) {
+    check(ob_lease_grow(lease_, count, wait_ms));
+  }
+  /// Gives a device back.
+  void shrink(Device device) { check(ob_lease_shrink(lease_, device.release())); }
 
   ob_lease get() const noexcept { return lease_; }
 

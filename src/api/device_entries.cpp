@@ -46,21 +46,9 @@ Outcome create_buffer(ob_device handle, std::uint64_t bytes, std::uint32_t flags
   return {};
 }
 
-Outcome close_device(ob_device handle) {
+Outcome close(ob_device handle) {
   OB_RETURN_IF_ERROR(check_may_wait("ob_device_close"));
-  OB_ASSIGN_OR_RETURN(const DevicePtr device, take<OpenDevice>(handle));
-  device->copies().end();  // a queue may wait for a message that never comes
-  // The destructors of queues wait for their commands, which use the other objects.
-  take_all_of<GivenGrant>(*device).clear();
-  take_all_of<Queue>(*device).clear();
-  take_all_of<ConnectedPeer>(*device).clear();
-  take_all_of<OpenMailbox>(*device).clear();
-  take_all_of<Event>(*device).clear();
-  take_all_of<Kernel>(*device).clear();
-  take_all_of<Module>(*device).clear();
-  take_all_of<Plan>(*device).clear();
-  take_all_of<Buffer>(*device).clear();
-  return {};
+  return close_device(handle);
 }
 
 Outcome create_event(ob_device handle, std::uint32_t flags, ob_event* made) {
@@ -168,7 +156,7 @@ OB_EXPORT ob_status ob_device_get_facts(ob_device device, ob_device_facts* facts
 }
 
 OB_EXPORT ob_status ob_device_close(ob_device device) {
-  return answer([&] { return close_device(device); });
+  return answer([&] { return close(device); });
 }
 
 OB_EXPORT ob_status ob_buffer_create(ob_device device, uint64_t bytes, uint32_t flags,

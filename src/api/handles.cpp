@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/kernel_objects.hpp"
+#include "api/lease_objects.hpp"
 #include "api/peer_objects.hpp"
 #include "client/inherited_connections.hpp"
 #include "client/proxy.hpp"
@@ -28,7 +29,7 @@ using Table = HandleTable<Id<Object>, Object>;
 struct Registry {
   std::tuple<Table<OpenDevice>, Table<Queue>, Table<Buffer>, Table<Event>, Table<Plan>,
              Table<Module>, Table<Kernel>, Table<OpenMailbox>, Table<ConnectedPeer>,
-             Table<GivenGrant>>
+             Table<GivenGrant>, Table<HeldLease>>
       tables;
   Registry* parents = nullptr;  // what a forked child inherited and must not touch
 };
@@ -137,6 +138,7 @@ OB_HANDLES_OF(Kernel);
 OB_HANDLES_OF(OpenMailbox);
 OB_HANDLES_OF(ConnectedPeer);
 OB_HANDLES_OF(GivenGrant);
+OB_HANDLES_OF(HeldLease);
 #undef OB_HANDLES_OF
 template std::vector<std::shared_ptr<Queue>> take_all_of(const OpenDevice&);
 template std::vector<std::shared_ptr<Buffer>> take_all_of(const OpenDevice&);

@@ -16,6 +16,7 @@ namespace ob::api {
 
 class ConnectedPeer;
 class GivenGrant;
+class HeldLease;
 class Kernel;
 class OpenMailbox;
 struct Module;
@@ -84,6 +85,13 @@ struct KindOf<GivenGrant> {
   using Handle = ob_grant;
   static constexpr std::uintptr_t number = 10;
   static constexpr const char* name = "grant";
+};
+
+template <>
+struct KindOf<HeldLease> {
+  using Handle = ob_lease;
+  static constexpr std::uintptr_t number = 11;
+  static constexpr const char* name = "lease";
 };
 
 /// Makes a handle of an object.   Threads: any

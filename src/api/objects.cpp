@@ -50,19 +50,20 @@ void QueueRecord::forget_calls() {
   calls_.clear();
 }
 
-void QueueRecord::begin_callback() {
+void PendingCallbacks::begin() {
   const std::lock_guard lock(mutex_);
-  ++callbacks_;
+  ++count_;
 }
 
-void QueueRecord::end_callback() {
+void PendingCallbacks::end() {
   const std::lock_guard lock(mutex_);
-  if (--callbacks_ == 0) callback_ended_.notify_all();
+  if (--count_ == 0) ended_.notify_all();
 }
 
-void QueueRecord::wait_for_callbacks() {
+void PendingCallbacks::wait() {
+  if (client::Proxy::is_this_thread()) return;
   std::unique_lock lock(mutex_);
-  callback_ended_.wait(lock, [this] { return callbacks_ == 0; });
+  ended_.wait(lock, [this] { return count_ == 0; });
 }
 
 void describe(const QueueReport& report, const Outcome& outcome, ob_report& result) noexcept {
@@ -78,8 +79,7 @@ Queue::~Queue() {
   (void)(*device)->destroy_queue(id);
   if (copied_) (void)(*device)->destroy_event(copied_);
   device->copies().forget(id);
-  // A callback of this queue may hold the last use of it. It must not wait for itself.
-  if (!client::Proxy::is_this_thread()) record_->wait_for_callbacks();
+  record_->callbacks().wait();  // one of them may hold the last use of this queue
 }
 
 Result<EventId> Queue::copied() {
@@ -97,7 +97,7 @@ void Queue::count(std::string_view name) {
 Status Queue::call_back(void (*done)(void* user, const ob_report* report), void* user,
                         std::shared_ptr<const std::atomic<bool>> released) {
   OB_ASSIGN_OR_RETURN(auto proxy, device->proxy());
-  record_->begin_callback();
+  record_->callbacks().begin();
   // The mark may be answered on a thread that must not run the program's code.
   Status asked = (*device)->mark(id, [proxy = proxy.get(), record = record_, done, user,
                                       released = std::move(released)](const QueueMark& mark) {
@@ -107,10 +107,10 @@ Status Queue::call_back(void (*done)(void* user, const ob_report* report), void*
       result.struct_bytes = sizeof result;
       describe(report, record->outcome_of(report), result);
       done(user, &result);
-      record->end_callback();
+      record->callbacks().end();
     });
   });
-  if (!asked.ok()) record_->end_callback();
+  if (!asked.ok()) record_->callbacks().end();
   return asked;
 }
 

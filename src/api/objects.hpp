@@ -72,6 +72,21 @@ class OpenDevice {
 
 using DevicePtr = std::shared_ptr<OpenDevice>;
 
+/// The callbacks of an object that are under way.   Threads: any
+class PendingCallbacks {
+ public:
+  void begin();
+  void end();
+  /// Waits until all have run. A callback must not wait for itself: returns at once on the thread
+  /// that runs them.
+  void wait();
+
+ private:
+  std::mutex mutex_;
+  std::size_t count_ = 0;
+  std::condition_variable ended_;
+};
+
 /// The calls of a queue that have not been reported yet, and its callbacks. Callbacks hold it, and
 /// not the queue.
 /// Threads: any
@@ -83,18 +98,14 @@ class QueueRecord {
   /// Returns the failure in a report, with the routine of the command that failed.
   Outcome outcome_of(const QueueReport& report) const;
 
-  void begin_callback();
-  void end_callback();
-  /// Waits until all callbacks have run.
-  void wait_for_callbacks();
+  PendingCallbacks& callbacks() noexcept { return callbacks_; }
 
  private:
   mutable std::mutex mutex_;
   // The calls and launches since the last await(): numbers of the commands, and names.
   std::vector<std::pair<std::uint64_t, std::string_view>> calls_;
   std::set<std::string, std::less<>> names_;  // all that calls_ has referred to
-  std::size_t callbacks_ = 0;
-  std::condition_variable callback_ended_;
+  PendingCallbacks callbacks_;
 };
 
 /// Writes a report and its failure to `result`, whose struct_bytes stays.

@@ -8,6 +8,9 @@
 #include <thread>
 #include <utility>
 
+#include "api/handles.hpp"
+#include "api/kernel_objects.hpp"
+#include "api/peer_objects.hpp"
 #include "backend/cpu/backend.hpp"
 #include "backend/cpu/host_routines.hpp"
 #include "backend/cpu/host_transforms.hpp"
@@ -151,6 +154,15 @@ Result<client::ConnectionConfig> connection_config(const ob_device_options& opti
   return config;
 }
 
+Result<DevicePtr> connect(const std::string& address, client::ConnectionConfig config) {
+  config.holds_user_data = true;
+  config.wants_kernels = true;
+  OB_ASSIGN_OR_RETURN(auto device, client::SharedDevice::open(address, config));
+  client::SharedDevice* const remote = device.get();
+  const bool big_endian = remote->big_endian();
+  return std::make_shared<OpenDevice>(std::move(device), remote, big_endian);
+}
+
 Result<DevicePtr> open_remote(std::string_view where, const ob_device_options& options) {
   std::uint32_t index = UINT32_MAX;
   OB_ASSIGN_OR_RETURN(const std::string address, cut_index(where, index));
@@ -158,12 +170,7 @@ Result<DevicePtr> open_remote(std::string_view where, const ob_device_options& o
   OB_ASSIGN_OR_RETURN(client::ConnectionConfig config,
                       connection_config(options, !where.starts_with("unix:")));
   config.device = index;
-  config.holds_user_data = true;
-  config.wants_kernels = true;
-  OB_ASSIGN_OR_RETURN(auto device, client::SharedDevice::open(address, config));
-  client::SharedDevice* const remote = device.get();
-  const bool big_endian = remote->big_endian();
-  return std::make_shared<OpenDevice>(std::move(device), remote, big_endian);
+  return connect(address, std::move(config));
 }
 
 // Tries the daemons of a list in order, and reports the failure of the first one.
@@ -189,6 +196,39 @@ Result<DevicePtr> open_device(const char* where, const ob_device_options& option
   }
   const std::string_view name = where;
   return name.starts_with(kLocal) ? open_local(name) : open_remote(name, options);
+}
+
+Result<DevicePtr> open_leased(const pool::LeaseHandle& handle,
+                              const std::shared_ptr<const transport::Security>& security) {
+  client::ConnectionConfig config;
+  config.device = UINT32_MAX;  // the token names it
+  config.identity = handle.token;
+  Status failure = handle.unreachable();
+  for (const std::string& address : handle.reachable()) {
+    // The kernel proves who is at the other end of a Unix socket.
+    config.security = address.starts_with("unix:") ? nullptr : security;
+    auto device = connect(address, config);
+    if (device.ok()) return device;
+    failure = device.status();
+    if (failure.code() == Code::fenced) break;
+  }
+  return failure;
+}
+
+Status close_device(ob_device handle) {
+  OB_ASSIGN_OR_RETURN(const DevicePtr device, take<OpenDevice>(handle));
+  device->copies().end();  // a queue may wait for a message that never comes
+  // The destructors of queues wait for their commands, which use the other objects.
+  take_all_of<GivenGrant>(*device).clear();
+  take_all_of<Queue>(*device).clear();
+  take_all_of<ConnectedPeer>(*device).clear();
+  take_all_of<OpenMailbox>(*device).clear();
+  take_all_of<Event>(*device).clear();
+  take_all_of<Kernel>(*device).clear();
+  take_all_of<Module>(*device).clear();
+  take_all_of<Plan>(*device).clear();
+  take_all_of<Buffer>(*device).clear();
+  return {};
 }
 
 }  // namespace ob::api

@@ -17,7 +17,8 @@ std::int32_t origin_of(Code code) noexcept {
     case Code::protocol_error:
     case Code::connection_lost:
     case Code::unavailable: return OB_FROM_CONNECTION;
-    case Code::denied: return OB_FROM_DAEMON;
+    case Code::denied:
+    case Code::fenced: return OB_FROM_DAEMON;
     case Code::build_failed: return OB_FROM_COMPILER;
     case Code::kernel_fault: return OB_FROM_KERNEL;
     default: return OB_FROM_DEVICE;

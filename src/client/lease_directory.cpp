@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "pool/registration.hpp"
-
 namespace ob::client {
 namespace {
 
@@ -16,16 +14,6 @@ constexpr std::int64_t kLongestTokenMs = 86'400'000;
 // After a renewal that failed.
 constexpr std::chrono::seconds kRenewAgain{2};
 
-// Sockets of this machine come first; those of others are no use.
-std::vector<std::string> in_order(const pool::LeaseHandle& handle) {
-  const bool here = !handle.machine.empty() && handle.machine == pool::machine_name();
-  const auto is_socket = [](const std::string& address) { return address.starts_with("unix:"); };
-  std::vector<std::string> addresses = handle.addresses;
-  if (!here) std::erase_if(addresses, is_socket);
-  std::ranges::stable_partition(addresses, is_socket);
-  return addresses;
-}
-
 }  // namespace
 
 std::size_t LeaseDirectory::size() const {
@@ -36,7 +24,7 @@ std::size_t LeaseDirectory::size() const {
 std::string LeaseDirectory::name(std::size_t index) const {
   const std::lock_guard lock(mutex_);
   if (index >= entries_.size()) return request_.name();
-  const auto addresses = in_order(entries_[index].handle);
+  const auto addresses = entries_[index].handle.reachable();
   return addresses.empty() ? entries_[index].handle.device : addresses.front();
 }
 
@@ -65,11 +53,9 @@ Result<LeaseTicket> LeaseDirectory::known(std::size_t index) const {
   const std::lock_guard lock(mutex_);
   if (index >= entries_.size() || entries_[index].dropped) return over();
   const pool::LeaseHandle& handle = entries_[index].handle;
-  LeaseTicket ticket{in_order(handle), handle.token};
-  if (!ticket.addresses.empty()) return ticket;
-  return Status(Code::unavailable, "the daemon " + handle.daemon +
-                                       " has no address that this machine reaches; start it with "
-                                       "--advertise HOST:PORT");
+  LeaseTicket ticket{handle.reachable(), handle.token};
+  if (ticket.addresses.empty()) return handle.unreachable();
+  return ticket;
 }
 
 Result<LeaseTicket> LeaseDirectory::ticket(

@@ -4,12 +4,11 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
-#include <string_view>
 
 #include "base/status.hpp"
-#include "pool/lease_handles.hpp"
-#include "pool/manager_link.hpp"
+#include "pool/lease_client.hpp"
 #include "transport/security.hpp"
 #include "transport/stream.hpp"
 
@@ -19,7 +18,11 @@ namespace ob::client {
 struct LeaseSource {
   std::string id;           ///< empty: the process takes a lease of its own when it asks
   std::string manager;      ///< its URL
-  std::size_t devices = 1;  ///< the most that an own lease asks for
+  /// The most that an own lease asks for. Of a lease that is named, the devices of each rank.
+  std::size_t devices = 1;
+  /// The processes of an MPI program share a lease that is named: each has other devices of it, or,
+  /// with one each, takes turns if there are fewer devices than processes. Empty: one process.
+  std::optional<unsigned> rank = std::nullopt;
   /// Devices of an own lease do products in double precision at least so fast.   Units: GFLOP/s
   double least_gflops = 0;
 
@@ -48,11 +51,9 @@ class LeaseRequest {
   std::string name() const;
 
  private:
-  Result<pool::LeaseState> answer(pool::ManagerLink& link, std::string_view method,
-                                  std::string body, transport::Deadline deadline) const;
-  Result<pool::LeaseState> take(pool::ManagerLink& link, transport::Deadline deadline);
-  std::string wish(std::size_t devices) const;
+  Result<pool::LeaseState> take(pool::LeaseClient& manager, transport::Deadline deadline);
   Status too_slow() const;
+  Status in_use() const;
 
   const LeaseSource source_;
   std::string id_;  // empty: the next question takes a lease

@@ -62,6 +62,8 @@ void complain(Config& config, const Setting& setting, std::string_view text) {
   config.complaint.append(" ").append(setting.complaint);
 }
 
+constexpr std::uint64_t kMostRanks = 1 << 24;  // as the manager of a pool takes them
+
 template <class Value>
 struct Word {
   std::string_view text;
@@ -173,6 +175,23 @@ void read_first_wait(Config& config) {
   config.first_wait = std::chrono::milliseconds(*milliseconds);
 }
 
+// Each launcher tells a process its rank, and how many there are. A batch script of Slurm is a rank,
+// too, but no step with several tasks.
+std::optional<unsigned> rank_of_several() {
+  constexpr std::pair<const char*, const char*> kVariables[] = {
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+      {"PMI_RANK", "PMI_SIZE"},
+      {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
+  for (const auto& [rank, size] : kVariables) {
+    const auto number = parse_count(variable(rank));
+    const auto count = parse_count(variable(size));
+    if (number && count && *count > 1 && *number < *count && *count <= kMostRanks) {
+      return static_cast<unsigned>(*number);
+    }
+  }
+  return std::nullopt;
+}
+
 void read_pool_gflops(Config& config) {
   const std::string_view text = text_of(setting_table::kPoolGflops);
   if (text.empty()) return;
@@ -239,6 +258,7 @@ Config read_settings() {
   config.servers = comma_list(text_of(setting_table::kServers));
   config.lease = text_of(setting_table::kLease);
   config.pool_url = text_of(setting_table::kPool);
+  config.rank = rank_of_several();
   read_flags(config);
   config.own_kernels = variable("OPENBLAS_CORETYPE");
   read_report(config);

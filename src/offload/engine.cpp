@@ -38,13 +38,17 @@ client::ConnectionCache::Config connections_of(const Config& config) {
   client::ConnectionCache::Config wanted;
   wanted.servers = config.servers;
   if (config.servers.empty() && !config.lease.empty()) {
-    wanted.lease = {.id = config.lease, .manager = config.pool_url};
+    wanted.lease = {.id = config.lease,
+                    .manager = config.pool_url,
+                    .devices = config.devices,
+                    .rank = config.rank};
   }
   if (config.takes_lease()) {
     const double faster = 1e-9 * kClearlyLess * own_daemon_rate(config.own_kernels);
     wanted.lease = {.id = {},
                     .manager = config.pool_url,
                     .devices = config.devices,
+                    .rank = {},
                     .least_gflops = config.pool_gflops.value_or(faster)};
     // In mode auto no call waits for the manager.
     if (config.mode == Mode::automatic) wanted.asking = client::Asking::never;

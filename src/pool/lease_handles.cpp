@@ -1,8 +1,27 @@
 #include "pool/lease_handles.hpp"
 
+#include <algorithm>
+
 #include "pool/json.hpp"
+#include "pool/registration.hpp"
 
 namespace ob::pool {
+
+// Sockets of other machines are no use.
+std::vector<std::string> LeaseHandle::reachable() const {
+  const bool here = !machine.empty() && machine == machine_name();
+  const auto is_socket = [](const std::string& address) { return address.starts_with("unix:"); };
+  std::vector<std::string> found = addresses;
+  if (!here) std::erase_if(found, is_socket);
+  std::ranges::stable_partition(found, is_socket);
+  return found;
+}
+
+Status LeaseHandle::unreachable() const {
+  return {Code::unavailable, "the daemon " + daemon +
+                                 " has no address that this machine reaches; start it with "
+                                 "--advertise HOST:PORT"};
+}
 
 Result<LeaseState> read_lease(std::string_view text) {
   OB_ASSIGN_OR_RETURN(const JsonObject json, JsonObject::parse(text));

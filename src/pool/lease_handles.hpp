@@ -18,6 +18,11 @@ struct LeaseHandle {
   std::string machine;                 ///< machine_name() there
   std::uint64_t epoch = 0;
   std::string token;  ///< opens sessions on the device
+
+  /// Returns the addresses that this machine can reach, sockets of its own first.
+  std::vector<std::string> reachable() const;
+  /// Returns the failure if there is none.
+  Status unreachable() const;
 };
 
 /// A lease as it was when the manager answered. Times are pool time [ms].

@@ -302,13 +302,24 @@ TEST_P(ApiSeveralLossTest, ALostDaemonLeavesTheOperands) {
 INSTANTIATE_TEST_SUITE_P(Api, ApiSeveralLossTest,
                          testing::Values("dgemm", "dpotrf", "dgetrf", "dgeqrf"));
 
-TEST(ApiLease, SaysThatNoManagerCanBeReached) {
+TEST(ApiLease, RefusesMistakes) {
+  ::unsetenv("OUTBOARD_POOL");
   ob_request request{};
   request.struct_bytes = sizeof request;
   request.count = 1;
   ob_lease lease = nullptr;
-  EXPECT_TRUE(fails(ob_lease_acquire(&request, &lease), OB_UNSUPPORTED, "ob_device_open"));
+  EXPECT_TRUE(fails(ob_lease_acquire(&request, &lease), OB_INVALID_ARGUMENT, "OUTBOARD_POOL"));
+  request.pool = "pool:7780";
+  EXPECT_TRUE(fails(ob_lease_acquire(&request, &lease), OB_INVALID_ARGUMENT, "pool:7780"));
+  request.pool = "http://127.0.0.1:1";
+  EXPECT_TRUE(fails(ob_lease_acquire(&request, &lease), OB_UNAVAILABLE, "127.0.0.1:1"));
   EXPECT_EQ(lease, nullptr);
+  request.near = "node7";
+  EXPECT_TRUE(fails(ob_lease_acquire(&request, &lease), OB_UNSUPPORTED, "near"));
+  request.near = nullptr;
+  request.exclusive = 2;
+  EXPECT_TRUE(fails(ob_lease_acquire(&request, &lease), OB_INVALID_ARGUMENT, "exclusive"));
+  request.exclusive = 0;
   EXPECT_TRUE(fails(ob_lease_acquire(&request, nullptr), OB_INVALID_ARGUMENT, "NULL"));
   request.count = 0;
   EXPECT_TRUE(fails(ob_lease_acquire(&request, &lease), OB_INVALID_ARGUMENT, "count"));

@@ -57,6 +57,18 @@ TEST(LeaseDirectory, AsksOnceForAllDevices) {
   EXPECT_EQ(lease.ticket(2, nullptr).status().code(), Code::fenced);
 }
 
+TEST(LeaseDirectory, AsksForTheDevicesOfItsRank) {
+  for (const auto& [devices, each] : {std::pair{1U, "0"}, std::pair{2U, "2"}}) {
+    StubManager manager([&](const std::string& request) {
+      const std::string wanted = std::string("&rank=5&per_rank=") + each + " HTTP";
+      EXPECT_NE(request.find(wanted), std::string::npos) << request;
+      return held(handle(0, 5));
+    });
+    LeaseDirectory lease({.id = "x", .manager = manager.url(), .devices = devices, .rank = 5});
+    EXPECT_TRUE(lease.ticket(0, nullptr).ok());
+  }
+}
+
 TEST(LeaseDirectory, PrefersSocketsOfThisMachine) {
   StubManager manager([](const std::string&) { return held(handle(0, 5, pool::machine_name())); });
   LeaseDirectory lease({"x", manager.url()});

@@ -228,6 +228,25 @@ TEST_F(SettingsTest, TheFirstWaitIsInMilliseconds) {
   }
 }
 
+TEST_F(SettingsTest, RanksAreThoseOfTheLauncher) {
+  const std::pair<const char*, const char*> variables[] = {
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+      {"PMI_RANK", "PMI_SIZE"},
+      {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
+  for (const auto& [rank, size] : variables) {
+    EXPECT_FALSE(read_settings().rank.has_value());
+    set(rank, "3");
+    EXPECT_FALSE(read_settings().rank.has_value()) << rank;
+    set(size, "4");
+    EXPECT_EQ(read_settings().rank, 3U) << rank;
+    for (const char* count : {"1", "3", "", "x", "-4", "99999999999999999999"}) {
+      set(size, count);
+      EXPECT_FALSE(read_settings().rank.has_value()) << count;
+    }
+    set(rank, "");
+  }
+}
+
 TEST_F(SettingsTest, PoolDevicesHaveALeastRate) {
   EXPECT_FALSE(read_settings().pool_gflops.has_value());
   for (const double rate : {0.0, 1.0, 1e9}) {

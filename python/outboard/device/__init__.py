@@ -14,10 +14,12 @@ from outboard.device import fft, linalg, several
 from outboard.device.array import Array
 from outboard.device.failures import (
     BuildError,
+    BusyError,
     ConnectionLostError,
     DeadlineError,
     DeviceError,
     DeviceMemoryError,
+    FencedError,
     InvalidArgumentError,
     KernelFaultError,
     UnsupportedError,
@@ -33,6 +35,7 @@ __all__ = [
     "Array",
     "Bound",
     "BuildError",
+    "BusyError",
     "ConnectionLostError",
     "DeadlineError",
     "Device",
@@ -40,6 +43,7 @@ __all__ = [
     "DeviceMemoryError",
     "Event",
     "Facts",
+    "FencedError",
     "Grant",
     "InvalidArgumentError",
     "Kernel",

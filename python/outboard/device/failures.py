@@ -49,6 +49,14 @@ class ConnectionLostError(DeviceError, ConnectionError):
     """The device is gone, and its data with it."""
 
 
+class BusyError(DeviceError):
+    """Others use it, and the time limit of the wait has passed."""
+
+
+class FencedError(DeviceError):
+    """The lease of the device is over."""
+
+
 class BuildError(DeviceError):
     """A module of kernels does not compile; Module.log has the compiler's words."""
 
@@ -64,8 +72,10 @@ _CLASSES: dict[int, type[DeviceError]] = {
     3: DeviceMemoryError,
     4: DeadlineError,
     8: ConnectionLostError,
+    12: BusyError,
     14: BuildError,
     15: KernelFaultError,
+    16: FencedError,
 }
 
 

@@ -1,11 +1,22 @@
-"""Leases of the devices of a pool. In this version the library answers that it has none."""
+"""Leases of the devices of a pool."""
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
 
 from outboard.device import native
+from outboard.device.endings import prepare
+from outboard.device.failures import InvalidArgumentError
+from outboard.device.opened import Device
+
+_FOREVER = -1
+_WHAT = {1: "given", 2: "expires", 3: "taken", 4: "gone"}
+
+Changed = Callable[[str, Device | None], None]
 
 
 @dataclass(frozen=True)
@@ -24,10 +35,13 @@ class Request:
 
 
 class Lease:
-    """Devices of a pool, until close()."""
+    """Devices of a pool, until close(). The library renews it meanwhile."""
 
     def __init__(self, request: Request) -> None:
         self._handle: native.Handle | None = None
+        self._changed: Any = None  # the C library may call it until the lease is closed
+        self._devices: dict[int, Device] = {}
+        prepare()
         struct = native.RequestStruct(
             struct_bytes=ctypes.sizeof(native.RequestStruct),
             pool=_text(request.pool),
@@ -44,11 +58,66 @@ class Lease:
         native.call("ob_lease_acquire", ctypes.byref(struct), ctypes.byref(made))
         self._handle = made
 
+    @property
+    def devices(self) -> list[Device]:
+        """The devices that were not taken back."""
+        found: list[Device] = []
+        if self._handle is None:
+            return found
+        while True:
+            made = native.Handle()
+            try:
+                native.call("ob_lease_device", self._handle, len(found), ctypes.byref(made))
+            except InvalidArgumentError:  # there are no more
+                return found
+            found.append(self._device(made))
+
+    def grow(self, count: int = 1, wait_s: float | None = None) -> None:
+        """Adds devices, all of them or none.   `wait_s`: for them; None: without end"""
+        wait_ms = _FOREVER if wait_s is None else int(wait_s * 1000)
+        native.call("ob_lease_grow", self._handle, count, wait_ms)
+
+    def shrink(self, device: Device) -> None:
+        """Gives a device back, after its queues have run; this closes it."""
+        native.call("ob_lease_shrink", self._handle, device.handle)
+
+    def watch(self, changed: Changed | None) -> None:
+        """Calls `changed` on a thread of the library when something happens: "given" or "taken"
+        with the device; "expires" while the manager does not answer; "gone"."""
+
+        def call(_user: Any, what: int, device: Any) -> None:
+            assert changed is not None
+            changed(
+                _WHAT.get(what, str(what)), self._device(native.Handle(device)) if device else None
+            )
+
+        kept = native.LeaseChange(call) if changed else native.LeaseChange()
+        native.call("ob_lease_watch", self._handle, kept, None)
+        self._changed = kept
+
     def close(self) -> None:
-        """Gives all devices back."""
+        """Gives all devices back, after their queues have run; this closes them."""
         handle, self._handle = self._handle, None
         if handle is not None:
             native.call("ob_lease_release", handle)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _device(self, handle: native.Handle) -> Device:
+        """Returns the same object for the same device."""
+        number = int(handle.value or 0)
+        if number not in self._devices:
+            self._devices[number] = Device.leased(handle)
+        return self._devices[number]
 
 
 def _text(text: str | None) -> bytes | None:

@@ -257,7 +257,17 @@ class Device(Owner):
         made = native.Handle()
         name = None if where is None else where.encode()
         native.call("ob_device_open", name, ctypes.byref(options), ctypes.byref(made))
-        super().__init__(made)
+        self._begin(made)
+
+    @classmethod
+    def leased(cls, handle: native.Handle) -> Device:
+        """Returns a device of a lease, which opened it."""
+        device = cls.__new__(cls)
+        device._begin(handle)
+        return device
+
+    def _begin(self, handle: native.Handle) -> None:
+        super().__init__(handle)
         self._own_queue: Queue | None = None
         self.plans = Plans()
 

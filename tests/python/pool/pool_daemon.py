@@ -10,7 +10,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +56,16 @@ def until(happens: Callable[[], Any], what: str, patience_s: float = PATIENCE_S)
 class Daemon:
     """`outboardd --pool`."""
 
-    def __init__(self, native: paths.Native, name: str, *options: str, listen: str = "") -> None:
-        self.native, self.name, self.options = native, name, options
+    def __init__(
+        self,
+        native: paths.Native,
+        name: str,
+        *options: str,
+        listen: str = "",
+        wrap: Sequence[str] = (),
+    ) -> None:
+        """`wrap`: the words before the command, which run it on another host."""
+        self.native, self.name, self.options, self.wrap = native, name, options, wrap
         self.listen = listen or "127.0.0.1:0"
         self.start()
 
@@ -65,7 +73,10 @@ class Daemon:
         words = [str(self.native.daemon), "--listen", self.listen, "--device-memory", "64M"]
         words += [] if "--key" in self.options else ["--name", self.name]
         self.process = subprocess.Popen(
-            [*words, *self.options], stdout=subprocess.PIPE, text=True, env=clean_environment()
+            [*self.wrap, *words, *self.options],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=clean_environment(),
         )
         atexit.register(self.process.kill)  # also after a test that fails
         assert self.process.stdout is not None
@@ -94,7 +105,9 @@ class Daemon:
 class Worker:
     """A program under the drop-in library, whose counters can be read while it runs."""
 
-    def __init__(self, native: paths.Native, folder: Path, **variables: str) -> None:
+    def __init__(
+        self, native: paths.Native, folder: Path, *, wrap: Sequence[str] = (), **variables: str
+    ) -> None:
         folder.mkdir()
         self.folder = folder
         self.errors = open(folder / "stderr", "w+")  # noqa: SIM115
@@ -107,7 +120,7 @@ class Worker:
         seed = os.environ.get("OUTBOARD_TEST_SEED") or str(int.from_bytes(os.urandom(4), "little"))
         print(f"seed: OUTBOARD_TEST_SEED={seed}")
         self.process = subprocess.Popen(
-            [sys.executable, "-c", WORKER, seed],
+            [*wrap, sys.executable, "-c", WORKER, seed],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
             env=environment,
         )  # fmt: skip

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +29,16 @@ class Manager:
     """`outboard pool serve` on a free port."""
 
     def __init__(
-        self, folder: Path, toml: str = "", key: Path | None = None, *options: str
+        self,
+        folder: Path,
+        toml: str = "",
+        key: Path | None = None,
+        *options: str,
+        host: str = "127.0.0.1",
+        wrap: Sequence[str] = (),
     ) -> None:
-        self.folder, self.key = folder, key
+        """`wrap`: the words before the command, which run it on another host."""
+        self.folder, self.key, self.host, self.wrap = folder, key, host, wrap
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "pool.toml").write_text(toml)
         self.options = options
@@ -39,8 +46,8 @@ class Manager:
         self.start()
 
     def start(self) -> None:
-        words = [sys.executable, "-m", "outboard", "pool", "serve"]
-        words += ["--listen", f"127.0.0.1:{self.port}", "--listen", f"unix:{self.folder}/s"]
+        words = [*self.wrap, sys.executable, "-m", "outboard", "pool", "serve"]
+        words += ["--listen", f"{self.host}:{self.port}", "--listen", f"unix:{self.folder}/s"]
         words += ["--config", str(self.folder / "pool.toml"), "--log", "json"]
         if "--state" not in self.options:
             words += ["--state", str(self.folder / "state")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sys
 import time
@@ -14,7 +15,7 @@ from pool_daemon import DENIED, FENCED, UNAVAILABLE, Daemon, Worker, connect, he
 from pool_server import EVERYBODY, Manager, make_keys
 
 from conftest import Outboard, clean_environment
-from outboard import paths
+from outboard import counters, paths
 from outboard.pool.client import PoolClient
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.usefixtures("numpy")]
@@ -130,6 +131,31 @@ if 0 not in found:
     assert done.returncode == 0, done.stderr
     counted = report_of(tmp_path / "report")
     assert counted["remote"] == counted["calls"] >= 4, done.stderr
+
+
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="needs mpirun (package openmpi-bin)")
+def test_ranks_share_a_lease(
+    pool: Pool, tmp_path: Path, native: paths.Native, outboard: Outboard
+) -> None:
+    """Three ranks, two devices: each rank uses one, and both are used."""
+    second = Daemon(native, "n2", "--pool", pool.manager.url)
+    second.wait_until_free(pool.client)
+    environment = clean_environment(
+        OUTBOARD_NATIVE_DIR=str(native.root), OMPI_ALLOW_RUN_AS_ROOT="1",
+        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OUTBOARD_REPORT=f"dir:{tmp_path}", **pool.variables,
+    )  # fmt: skip
+    done = outboard(
+        "run", "--accelerators", "2", "--mode", "remote", "--",
+        "mpirun", "-n", "3", "--oversubscribe", sys.executable, "-c", PRODUCT,
+        environment=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    processes = [one for one in counters.read_folder(tmp_path)[0] if one.routines]
+    calls = [sum(int(row.remote) for row in one.routines) for one in processes]
+    assert len(calls) == 3 and min(calls) > 0
+    servers = sorted(one.server for one in processes)
+    assert set(servers) == {pool.daemon.address, second.address}
+    second.stop()
 
 
 def test_two_exclusive_holders_never_overlap(
