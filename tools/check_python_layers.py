@@ -54,7 +54,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     # The work of one command.
     "demo": ("settings",),
     "launch": ("build", "process", "report", "settings", "trace"),
-    "doctor": ("counters", "coverage", "members", "settings", "version"),
+    "doctor": ("counters", "coverage", "members", "pool", "settings", "version"),
     "explain": ("report", "errors"),
     "tune": ("build", "doctor", "explain", "profile"),
     # The command line.

@@ -9,6 +9,7 @@
 
 #include "api/handles.hpp"
 #include "api/lease_objects.hpp"
+#include "api/open.hpp"
 #include "api/outcome.hpp"
 #include "api/queue_use.hpp"
 #include "api/sized_struct.hpp"
@@ -69,6 +70,11 @@ Result<LeaseTerms> terms_of(const ob_request& request) {
   wish.share = wish.exclusive ? kWhole : std::max(1U, 10 * request.share_percent);
   wish.memory = request.memory_bytes;
   if (request.seconds != 0) wish.seconds = request.seconds;
+  terms.open = [security = terms.security](const pool::LeaseHandle& handle) -> Result<ob_device> {
+    OB_ASSIGN_OR_RETURN(DevicePtr device, open_leased(handle, security));
+    return add(std::move(device));
+  };
+  terms.close = [](ob_device device) { (void)close_device(device); };
   return terms;
 }
 

@@ -6,8 +6,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "api/handles.hpp"
-#include "api/open.hpp"
 #include "base/quiet_thread.hpp"
 #include "pool/random_name.hpp"
 
@@ -100,13 +98,13 @@ Result<HeldLease::Part> HeldLease::open(std::string id, const pool::LeaseState& 
   part.renew_at = asked + time_left(lease) / kRenewals;
   Status failure;
   for (const pool::LeaseHandle& handle : lease.handles) {
-    auto device = open_leased(handle, terms_.security);
+    const auto device = terms_.open(handle);
     failure = device.status();
     if (!failure.ok()) break;
-    part.devices.push_back({handle.device, ob::api::add(std::move(device).value())});
+    part.devices.push_back({handle.device, *device});
   }
   if (failure.ok()) return part;
-  for (const LeasedDevice& device : part.devices) (void)close_device(device.handle);
+  for (const LeasedDevice& device : part.devices) terms_.close(device.handle);
   return failure;
 }
 
@@ -144,8 +142,8 @@ Result<ob_device> HeldLease::device(std::uint32_t index) const {
       if (!device.is_taken && count++ == index) return device.handle;
     }
   }
-  return Status(Code::invalid_argument, "no device " + std::to_string(index) +
-                                            "; the lease has " + std::to_string(count) +
+  return Status(Code::invalid_argument, "no device " + std::to_string(index) + "; the lease has " +
+                                            std::to_string(count) +
                                             " of them, which are counted from 0");
 }
 
@@ -166,11 +164,10 @@ Status HeldLease::remove(ob_device device) {
     if (is_last) std::erase_if(parts_, [&](const Part& part) { return part.id == id; });
   }
   if (id.empty()) return {Code::invalid_argument, "the lease has no such device"};
-  (void)close_device(device);  // the program may have closed it
+  terms_.close(device);
   OB_ASSIGN_OR_RETURN(auto manager, this->manager());
   const auto deadline = Clock::now() + kAnswerTime;
-  const Status given =
-      is_last ? manager.release(id, deadline) : manager.shrink(id, name, deadline);
+  const Status given = is_last ? manager.release(id, deadline) : manager.shrink(id, name, deadline);
   // Nothing is left to give back of a lease that is over.
   return given.code() == Code::fenced ? Status() : given;
 }
@@ -194,7 +191,7 @@ void HeldLease::release() {
   }
   auto manager = this->manager();
   for (const Part& part : parts) {
-    for (const LeasedDevice& device : part.devices) (void)close_device(device.handle);
+    for (const LeasedDevice& device : part.devices) terms_.close(device.handle);
     if (manager.ok()) (void)manager->release(part.id, Clock::now() + kAnswerTime);
   }
   callbacks_->wait();

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -17,6 +18,7 @@
 #include "client/proxy.hpp"
 #include "outboard/device.h"
 #include "pool/lease_client.hpp"
+#include "pool/lease_handles.hpp"
 #include "transport/security.hpp"
 
 namespace ob::api {
@@ -26,6 +28,10 @@ struct LeaseTerms {
   std::string manager;  ///< its URL
   std::shared_ptr<const transport::Security> security;
   pool::LeaseWish wish;
+  /// Opens a device, and makes a handle of it.
+  std::function<Result<ob_device>(const pool::LeaseHandle& handle)> open;
+  /// Closes it, if the program has not done so.
+  std::function<void(ob_device device)> close;
 };
 
 /// The devices that a program has of a pool. The manager knows it as one lease for each request:

@@ -49,10 +49,12 @@ Result<pool::LeaseState> LeaseRequest::ask(
   if (!id_.empty()) {
     std::optional<pool::LeaseRank> rank;
     // Several devices for each are distinct ones; single ones are taken in turns.
-    if (!is_own() && source_.rank) rank = {*source_.rank, source_.devices > 1 ? source_.devices : 0};
+    if (!is_own() && source_.rank)
+      rank = {*source_.rank, source_.devices > 1 ? source_.devices : 0};
     auto lease = manager.get(id_, rank, 0, deadline);
     if (lease.ok() && lease->state == "queued") return in_use();
-    const bool is_over = lease.ok() ? lease->state != "held" : lease.status().code() == Code::fenced;
+    const bool is_over =
+        lease.ok() ? lease->state != "held" : lease.status().code() == Code::fenced;
     if (!is_own() || !is_over) return lease;
   }
   return take(manager, deadline);

@@ -16,8 +16,8 @@ namespace ob::client {
 
 /// Names a lease, and the manager that knows it.
 struct LeaseSource {
-  std::string id;           ///< empty: the process takes a lease of its own when it asks
-  std::string manager;      ///< its URL
+  std::string id;       ///< empty: the process takes a lease of its own when it asks
+  std::string manager;  ///< its URL
   /// The most that an own lease asks for. Of a lease that is named, the devices of each rank.
   std::size_t devices = 1;
   /// The processes of an MPI program share a lease that is named: each has other devices of it, or,

@@ -175,8 +175,8 @@ void read_first_wait(Config& config) {
   config.first_wait = std::chrono::milliseconds(*milliseconds);
 }
 
-// Each launcher tells a process its rank, and how many there are. A batch script of Slurm is a rank,
-// too, but no step with several tasks.
+// Each launcher tells a process its rank, and how many there are. A batch script of Slurm is a
+// rank, too, but no step with several tasks.
 std::optional<unsigned> rank_of_several() {
   constexpr std::pair<const char*, const char*> kVariables[] = {
       {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},

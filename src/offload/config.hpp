@@ -22,8 +22,8 @@ struct Config {
   std::vector<std::string> servers;  ///< OUTBOARD_SERVER, or RCPU_SERVER
   /// OUTBOARD_LEASE: the lease whose devices are used where no server is named
   std::string lease;
-  /// The rank of this process in an MPI program of several: its devices of the lease. Of Open MPI's,
-  /// MPICH's and Slurm's variables
+  /// The rank of this process in an MPI program of several: its devices of the lease. Of Open
+  /// MPI's, MPICH's and Slurm's variables
   std::optional<unsigned> rank;
   /// OUTBOARD_POOL: the manager that knows the lease; without one, the process asks for a lease of
   /// its own once its calls would gain

@@ -19,11 +19,11 @@ namespace ob::pool {
 /// What a new lease asks for: all of it or nothing.
 struct LeaseWish {
   std::size_t devices = 1;
-  std::string kind;          ///< "cuda"; empty: any
-  double least_gflops = 0;   ///< of each device, for products in double precision [GFLOP/s]
-  bool exclusive = true;     ///< nobody else uses the devices
-  unsigned share = 1000;     ///< else the weight on each device, per mille
-  std::uint64_t memory = 0;  ///< of each device [bytes]; the limit if it is shared
+  std::string kind;            ///< "cuda"; empty: any
+  double least_gflops = 0;     ///< of each device, for products in double precision [GFLOP/s]
+  bool exclusive = true;       ///< nobody else uses the devices
+  unsigned share = 1000;       ///< else the weight on each device, per mille
+  std::uint64_t memory = 0;    ///< of each device [bytes]; the limit if it is shared
   std::uint64_t seconds = 30;  ///< the lease ends so long after its last renewal
 };
 

@@ -60,7 +60,11 @@ struct OwnLease {
   explicit OwnLease(std::vector<std::string> answers, std::size_t devices = 1)
       : script{std::move(answers)},
         manager([this](const std::string& request) { return script.next(request); }),
-        lease({.id = {}, .manager = manager.url(), .devices = devices, .rank = {}, .least_gflops = 12.5}) {}
+        lease({.id = {},
+               .manager = manager.url(),
+               .devices = devices,
+               .rank = {},
+               .least_gflops = 12.5}) {}
 
   Result<LeaseTicket> ticket(Asking asking = Asking::allowed, std::size_t index = 0) {
     return lease.ticket(index, nullptr, asking);

@@ -169,6 +169,33 @@ def release(client: PoolClient, leases: tuple[str, ...], prefix: str | None) -> 
         click.echo(f"released {name}")
 
 
+@click.group("reconcile")
+def reconcile() -> None:
+    """Give back leases of batch jobs that have ended without their epilog.
+
+    A timer runs this each minute (docs/slurm.md).
+    """
+
+
+@reconcile.command("slurm")
+@asking
+@click.option("--dry-run", is_flag=True, help="Only say what would be released.")
+def reconcile_slurm(client: PoolClient, dry_run: bool) -> None:
+    """Compare the leases `slurm.CLUSTER.JOB.RESTARTS` with the jobs of the cluster here.
+
+    \b
+    Examples:
+      outboard pool reconcile slurm --pool https://pool:7780 --key /etc/outboard/keys/slurm
+      outboard pool reconcile slurm --dry-run
+    """
+    from outboard.pool.reconcile import dead_slurm_leases
+
+    for name in dead_slurm_leases(client):
+        if not dry_run:
+            client.ask("DELETE", _path("leases", name))
+        click.echo(f"{'would release' if dry_run else 'released'} {name}")
+
+
 @click.command("cordon")
 @asking
 @click.argument("daemon")
@@ -307,5 +334,5 @@ def backup(client: PoolClient, file: Path) -> None:
 
 
 COMMANDS = (
-    status, acquire, release, cordon, uncordon, drain, why, usage, audit, ban, backup,
+    status, acquire, release, reconcile, cordon, uncordon, drain, why, usage, audit, ban, backup,
 )  # fmt: skip

@@ -31,6 +31,7 @@ from outboard.errors import OutboardError
     show_default=True,
     help="Stop COMMAND after this time.",
 )
+@click.option("--pool", metavar="URL", envvar="OUTBOARD_POOL", help="The manager of a pool.")
 @click.option("--measure", is_flag=True, help="Time OpenBLAS; takes some seconds of all cores.")
 @click.option(
     "--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write JSON there."
@@ -40,11 +41,12 @@ def command(
     server: tuple[str, ...] | None,
     key: Path | None,
     seconds: float,
+    pool: str | None,
     measure: bool,
     json_file: Path | None,
     command: tuple[str, ...],
 ) -> None:
-    """Check this installation, the daemons, and whether COMMAND's calls are caught.
+    """Check this installation, the daemons, the pool, and whether COMMAND's calls are caught.
 
     COMMAND runs for --seconds at most, without input. Its output is discarded, and its calls stay
     local. The status is 0 if nothing is wrong, and 1 otherwise.
@@ -53,6 +55,7 @@ def command(
     Examples:
       outboard doctor
       outboard doctor --server node7:7770 --key ~/keys/ada
+      outboard doctor --pool https://pool:7780 --key ~/keys/ada
       outboard doctor --seconds 30 -- octave --no-gui job.m
     """
     try:
@@ -63,7 +66,8 @@ def command(
             "pip install 'outboard[doctor]'"
         ) from error
     groups = examine.all_groups(
-        examine.Wanted(command, _servers(server), key, seconds, measure), dict(os.environ)
+        examine.Wanted(command, _servers(server), key, seconds, measure, pool or ""),
+        dict(os.environ),
     )
     show.print_table(groups, sys.stdout)
     if json_file:

@@ -16,7 +16,7 @@ from outboard.doctor import (
     settings,
     versions,
 )
-from outboard.doctor.finding import Finding, Level, ok
+from outboard.doctor.finding import Finding, Level, ok, problem
 from outboard.doctor.show import Groups
 
 _SYSTEM_BLAS = "libopenblas.so.0"
@@ -31,6 +31,7 @@ class Wanted:
     key: Path | None
     seconds: float
     measure: bool
+    pool: str = ""
 
 
 def all_groups(wanted: Wanted, environment: dict[str, str]) -> Groups:
@@ -41,6 +42,8 @@ def all_groups(wanted: Wanted, environment: dict[str, str]) -> Groups:
         groups.append(("Key", key.check(wanted.key)))
     for address in wanted.servers:
         groups.append(("Daemon", _daemon(address, wanted, native, environment)))
+    if wanted.pool:
+        groups.append(("Pool", _pool(wanted)))
     libraries: list[Path] = []
     if wanted.command and native:
         found, libraries = interposition.check(
@@ -62,6 +65,15 @@ def _daemon(
     if native and all(f.level is not Level.PROBLEM for f in found):
         found.append(product.check(address, native, usable, environment))
     return found
+
+
+def _pool(wanted: Wanted) -> list[Finding]:
+    try:
+        from outboard.doctor import pool
+    except ModuleNotFoundError as error:
+        text = f"cannot be asked ({error.name} is not installed)"
+        return [problem(wanted.pool, text, "pip install urllib3")]
+    return pool.check(wanted.pool, wanted.key if wanted.key and is_usable(wanted.key) else None)
 
 
 def is_usable(folder: Path) -> bool:

@@ -11,6 +11,7 @@ from outboard.pool.core.commands import (
     Grow,
     PutLease,
     Release,
+    Resume,
     Revoke,
     SessionReport,
     SetAdmin,
@@ -359,3 +360,28 @@ def test_requests_that_can_never_fit() -> None:
     pool = Pool(daemons=2, devices=2)
     assert pool.put("a", count=5).name == "can-never-fit"
     assert LeaseState.QUEUED not in {lease.state for lease in pool.state.leases.values()}
+
+
+@pytest.mark.parametrize("state", ["queued", "held"])
+def test_a_pause_of_the_manager_counts_for_nobody(state: str) -> None:
+    """Renewals and heartbeats came meanwhile, and nobody took them."""
+    pool, _ = lease_in(state)
+    pool.now_ms += 100 * SECOND
+    pool.do(Resume())
+    assert pool.lease("x").state == state
+    assert pool.health() == "ok"
+    pool.wait(T - SECOND)
+    assert pool.lease("x").state == state
+    pool.wait(2 * SECOND)
+    assert pool.lease("x").state != state  # its holder says nothing
+
+
+def test_those_who_were_lost_before_a_pause_stay_lost() -> None:
+    pool = Pool()
+    pool.wait(11 * SECOND, beating=False)
+    pool.do(Resume())
+    assert pool.health() == "lost"
+    pool.wait(5 * SECOND, beating=False)
+    pool.now_ms += 100 * SECOND
+    pool.do(Resume())
+    assert pool.health() == "lost"

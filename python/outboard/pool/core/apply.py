@@ -33,6 +33,8 @@ def apply(state: State, command: c.Command, now_ms: int) -> Outcome:
     tx = Transaction(state, state.now_ms)
     if isinstance(command, c.Start):
         restart.start(tx)
+    elif isinstance(command, c.Resume):
+        restart.resume(tx)
     timers.advance(tx)
     answer = _dispatch(tx, command)
     schedule.run(tx)

@@ -175,6 +175,10 @@ class Start(Record, frozen=True):
     """The manager starts with a loaded state."""
 
 
+class Resume(Record, frozen=True):
+    """The manager goes on after a pause in which it heard nobody."""
+
+
 class Tick(Record, frozen=True):
     """Time has passed."""
 
@@ -200,5 +204,6 @@ Command = (
     | SetReservation
     | DeleteReservation
     | Start
+    | Resume
     | Tick
 )

@@ -26,6 +26,18 @@ def start(tx: Transaction) -> None:
         index_device(state, device_id)
 
 
+def resume(tx: Transaction) -> None:
+    """The manager heard nobody for a while: nobody was silent then. Those who are alive get as much
+    time to say so as after a start."""
+    state = tx.state
+    for daemon in state.live_daemons.values():
+        if not daemon.lost:
+            daemon.heard_ms = tx.now_ms
+    for lease in state.leases.values():
+        if lease.state in (LeaseState.QUEUED, LeaseState.HELD):
+            touch(state, lease, tx.now_ms)
+
+
 def _leases(tx: Transaction) -> None:
     state = tx.state
     for lease in state.leases.values():

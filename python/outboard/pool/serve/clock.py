@@ -17,5 +17,5 @@ class PoolClock:
 
 
 def _boot_ms() -> int:
-    # It also counts while the machine is suspended: leases end then, too.
+    # It also counts while the machine is suspended.
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000

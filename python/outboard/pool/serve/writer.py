@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from outboard.pool.core.apply import apply
-from outboard.pool.core.commands import Command, Start, Tick
+from outboard.pool.core.commands import Command, Resume, Start, Tick
 from outboard.pool.core.records import Audit
 from outboard.pool.core.replies import Notice
 from outboard.pool.core.state import Config, State
@@ -24,6 +24,9 @@ from outboard.pool.store.base import Store
 
 TICK_S = 0.25  # what is due by time happens at most so late
 _MOST_JOBS = 256  # of one commit
+# The process was stopped, its machine was suspended, or a commit took so long. Renewals that came
+# meanwhile wait in sockets.
+_PAUSE_MS = 2_000
 
 Make = Callable[[State], Any]
 Show = Callable[[State, Any], Any]
@@ -69,6 +72,7 @@ class Writer(threading.Thread):
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._state = store.load(config)
         self.clock = PoolClock(self._state.now_ms)
+        self._applied_ms = self.clock.now_ms()  # of the latest command; there is one at each tick
         self._batch([Job(Start(), None, loop.create_future())])
 
     def do(self, make: Command | Make, show: Show | None = None) -> asyncio.Future[Any]:
@@ -123,11 +127,12 @@ class Writer(threading.Thread):
                 job.make if isinstance(job.make, msgspec.Struct) else _look(job.make, self._state)
             )
             if isinstance(made, Command):
-                commands.append(made)
-                outcome = apply(self._state, made, self.clock.now_ms())
-                changes += outcome.changes
-                notices += outcome.notices
-                made = outcome.answer
+                for command in self._after_a_pause(made):
+                    commands.append(command)
+                    outcome = apply(self._state, command, self._applied_ms)
+                    changes += outcome.changes
+                    notices += outcome.notices
+                    made = outcome.answer
             if job.show is not None and not isinstance(made, BaseException):
                 made = _look(partial(_shown, job.show, made), self._state)
             answers.append((job.future, made))
@@ -137,6 +142,12 @@ class Writer(threading.Thread):
         audits = [c.record for c in changes if isinstance(c.record, Audit)]
         self._watch(commands, audits, time.perf_counter() - begin if changes else 0.0)
         self._loop.call_soon_threadsafe(self._answer, answers, notices, self._state.rev)
+
+    def _after_a_pause(self, command: Command) -> tuple[Command, ...]:
+        """Returns what is to be applied now for a command."""
+        before_ms, self._applied_ms = self._applied_ms, self.clock.now_ms()
+        paused = self._applied_ms > before_ms + _PAUSE_MS
+        return (Resume(), command) if paused else (command,)
 
     def _answer(
         self, answers: list[tuple[asyncio.Future[Any], Any]], notices: list[Notice], rev: int

@@ -1,0 +1,245 @@
+"""Cuts and deaths in a pool of four hosts: network namespaces with a manager, two nodes of two
+devices each, and a client. docs/pool.md tells what must happen."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pool_daemon import PATIENCE_S, Daemon, Worker, until
+from pool_server import EVERYBODY, Manager
+
+from conftest import ROOT, clean_environment
+from outboard import paths
+from outboard.pool.client import PoolClient
+
+sys.path.append(str(ROOT / "bench"))
+from outboard_bench.netns import Star, inside
+
+pytestmark = [
+    pytest.mark.end_to_end,
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        os.geteuid() != 0 or not all(map(shutil.which, ("ip", "nft"))),
+        reason="network namespaces need root, and the packages iproute2 and nftables",
+    ),
+]
+
+TTL_S = 10.0
+# Long enough for leases of the holders that are cut off, and for daemons to count as lost.
+CUT_S = 15.0
+
+# Holds a lease, and renews it until its input ends; then it gives it back.
+HOLDER = """
+import select, sys
+from outboard.errors import OutboardError
+from outboard.pool.client import PoolClient
+url, lease, ttl_s = sys.argv[1], sys.argv[2], float(sys.argv[3])
+pool = PoolClient(url)
+body = {"ttl_s": ttl_s, "wait_s": 20, "count": int(sys.argv[4])}
+print(pool.ask("PUT", f"/v1/leases/{lease}", body, wait_s=20)["state"], flush=True)
+while not select.select([sys.stdin], [], [], ttl_s / 3)[0]:
+    try:
+        pool.ask("POST", "/v1/renew", {"ids": [lease]})
+    except OutboardError:
+        pass
+pool.ask("DELETE", f"/v1/leases/{lease}")
+"""
+
+
+class Site:
+    """M: the manager, D: the node n1, C: the client; n2 is always there."""
+
+    def __init__(self, folder: Path, native: paths.Native, star: Star) -> None:
+        self.folder, self.native, self.star = folder, native, star
+        host, *nodes = star.hosts
+        self.names = {"M": host, "D": nodes[0], "C": star.client}
+        self.manager = Manager(
+            folder / "m", EVERYBODY, host=star.address(host), wrap=inside(host, [])
+        )
+        self.client: PoolClient = self.manager.local()
+        self.daemons = [
+            Daemon(
+                native, f"n{i}", "--pool", self.manager.url, "--devices", "2",
+                listen=f"{star.address(node)}:0", wrap=inside(node, []),
+            )
+            for i, node in enumerate(nodes, 1)
+        ]  # fmt: skip
+        for daemon in self.daemons:
+            for device in range(2):
+                daemon.wait_until_free(self.client, device)
+        self.holders: dict[str, subprocess.Popen[str]] = {}
+
+    def hold(self, lease: str, count: int = 1) -> None:
+        """Takes a lease from the client's host, and renews it there."""
+        words = [sys.executable, "-c", HOLDER, self.manager.url, lease, str(TTL_S), str(count)]
+        self.holders[lease] = subprocess.Popen(
+            inside(self.star.client, words), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, env=clean_environment(),
+        )  # fmt: skip
+        stdout = self.holders[lease].stdout
+        assert stdout is not None
+        assert stdout.readline() == "held\n"
+
+    def worker(self, lease: str) -> Worker:
+        return Worker(
+            self.native, self.folder / lease, wrap=inside(self.star.client, []),
+            OUTBOARD_LEASE=lease, OUTBOARD_POOL=self.manager.url,
+        )  # fmt: skip
+
+    def end(self, lease: str) -> None:
+        self.holders.pop(lease).communicate(timeout=PATIENCE_S)
+
+    def cut(self, pairs: str, one_way: bool = False) -> None:
+        """Drops packets between the hosts of "M-D C-D"; "" heals all. One way: only those from the
+        first one of each pair."""
+        lines: dict[str, list[str]] = {letter: [] for letter in self.names}
+        for pair in pairs.split():
+            first, second = pair.split("-")
+            lines[second].append(f"ip saddr {self.star.address(self.names[first])} drop")
+            if not one_way:
+                lines[first].append(f"ip saddr {self.star.address(self.names[second])} drop")
+        for letter, rules in lines.items():
+            chain = "\n".join(("type filter hook input priority 0", *rules))
+            text = (
+                f"table ip cut\ndelete table ip cut\ntable ip cut {{\nchain in {{\n{chain}\n}}\n}}"
+            )
+            words = inside(self.names[letter], ["nft", "-f", "-"])
+            subprocess.run(words, input=text, text=True, check=True)
+
+    def lease(self, name: str) -> Any:
+        rows = self.client.pages("/v1/leases", "leases", query={"over": "1"})
+        return next(row for row in rows if row["id"] == name)
+
+    def device_of(self, name: str) -> str:
+        (device,) = self.lease(name)["devices"]
+        return str(device)
+
+    def wait_until_healthy(self) -> None:
+        for daemon in self.daemons:
+            for device in range(2):
+                daemon.wait_until_free(self.client, device)
+
+    def stop(self) -> None:
+        for lease in list(self.holders):
+            self.end(lease)
+        self.wait_until_healthy()  # nothing is left over
+        for daemon in self.daemons:
+            assert daemon.stop() == 0
+        assert self.manager.stop() == 0
+
+
+@pytest.fixture
+def site(tmp_path: Path, native: paths.Native) -> Iterator[Site]:
+    pytest.importorskip("numpy")
+    with Star(1500, 3) as star:
+        made = Site(tmp_path, native, star)
+        yield made
+        made.cut("")
+        made.stop()
+
+
+def hold_on_n1(site: Site) -> Worker:
+    """Returns a program that computes on a device of n1 with the lease "x"."""
+    # Whoever takes all of n2 leaves n1.
+    site.client.ask("POST", "/v1/daemons/n2/cordon")
+    site.hold("x")
+    site.client.ask("POST", "/v1/daemons/n2/uncordon")
+    assert site.device_of("x").startswith("n1/")
+    worker = site.worker("x")
+    worker.expect_remote()
+    return worker
+
+
+# While these are cut, the program computes on its device as if nothing were.
+@pytest.mark.parametrize("one_way", [False, True])
+@pytest.mark.parametrize("pairs", ["M-D", "D-M", "M-C", "C-M", "M-C M-D"])
+def test_cuts_that_end_no_work(pairs: str, one_way: bool, site: Site) -> None:
+    worker = hold_on_n1(site)
+    site.cut(pairs, one_way)
+    end = time.monotonic() + CUT_S
+    while time.monotonic() < end:
+        worker.expect_remote()
+    assert worker.counted("fell_back") == 0
+    site.cut("")
+    worker.expect_remote()
+    assert site.lease("x")["state"] == "held"
+    worker.finish()
+
+
+@pytest.mark.parametrize("pairs", ["C-D", "M-D C-D"])
+def test_a_daemon_that_is_cut_off_comes_back(pairs: str, site: Site) -> None:
+    worker = hold_on_n1(site)
+    site.cut(pairs)
+    worker.expect_local()
+    end = time.monotonic() + CUT_S
+    while time.monotonic() < end:
+        worker.expect_local()
+    site.cut("")
+    worker.expect_remote()
+    worker.finish()
+
+
+@pytest.mark.parametrize("pairs", ["M-C C-D", "M-C C-D M-D"])
+def test_a_client_that_is_cut_off_loses_its_lease(pairs: str, site: Site) -> None:
+    worker = hold_on_n1(site)
+    site.cut(pairs)
+    worker.expect_local()
+    until(lambda: site.lease("x")["state"] in ("ending", "over"), "its lease is over", 40)
+    site.cut("")
+    site.wait_until_healthy()
+    site.hold("y", count=4)  # all devices
+    remote = worker.counted("remote")
+    for _ in range(5):
+        worker.expect_local()
+    assert worker.counted("remote") == remote  # it computes on no device of others
+    site.end("y")
+    worker.finish()
+
+
+def test_deaths(site: Site) -> None:
+    """Each of the three is killed and started again, or stopped for a while, under load."""
+    worker = hold_on_n1(site)
+    site.manager.kill()
+    worker.expect_remote()
+    site.manager.start()
+    site.client = site.manager.local()
+    worker.expect_remote()
+    site.manager.process.send_signal(signal.SIGSTOP)
+    end = time.monotonic() + CUT_S
+    while time.monotonic() < end:
+        worker.expect_remote()
+    site.manager.process.send_signal(signal.SIGCONT)
+    worker.expect_remote()
+    daemon = site.daemons[0]
+    daemon.stop(signal.SIGKILL)
+    worker.expect_local()
+    daemon.start()
+    worker.expect_remote()
+    daemon.process.send_signal(signal.SIGSTOP)
+    worker.expect_local()
+    time.sleep(CUT_S)
+    daemon.process.send_signal(signal.SIGCONT)
+    worker.expect_remote()
+    assert site.lease("x")["state"] == "held"
+    # A holder that stands still: the lease ends, and its device goes to others.
+    holder = site.holders["x"]
+    for process in (worker.process, holder):
+        process.send_signal(signal.SIGSTOP)
+    until(lambda: site.lease("x")["state"] == "over", "its lease is over", 60)
+    site.hold("y", count=4)
+    remote = worker.counted("remote")
+    for process in (worker.process, holder):
+        process.send_signal(signal.SIGCONT)
+    worker.expect_local()
+    assert worker.counted("remote") <= remote + 1  # one may have been under way
+    site.end("y")
+    worker.finish()

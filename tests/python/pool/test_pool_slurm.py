@@ -1,0 +1,239 @@
+"""Slurm jobs with accelerators of a pool: a real cluster, a real manager, real daemons."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from pool_daemon import Daemon, until
+from pool_server import EVERYBODY, Manager
+from slurm_cluster import Cluster, is_installed
+
+from conftest import ROOT
+from outboard import paths
+from outboard.pool.client import PoolClient
+
+pytestmark = [
+    pytest.mark.end_to_end,
+    pytest.mark.skipif(not is_installed(), reason="needs Slurm and munge, and root to start them"),
+]
+
+EXAMPLES = ROOT / "examples" / "slurm"
+# An unmodified program. Sums of whole numbers are exact in any order, and int() calls no library.
+PROGRAM = """
+import numpy as np
+a = np.arange(200 * 200).reshape(200, 200) % 13
+assert (a.astype(float) @ a.astype(float) == a @ a).all(), "a wrong product"
+print("right")
+"""
+
+
+class Site(NamedTuple):
+    cluster: Cluster
+    manager: Manager
+    client: PoolClient
+    daemons: list[Daemon]
+    run: str  # the start of `outboard run` in a job
+
+    def held(self, prefix: str = "slurm.") -> list[Any]:
+        rows = self.client.pages("/v1/leases", "leases")
+        return [r for r in rows if r["state"] == "held" and r["id"].startswith(prefix)]
+
+    def free_devices(self) -> int:
+        rows = self.client.pages("/v1/devices", "devices")
+        return sum(r["allocation"] == "free" and r["health"] == "ok" for r in rows)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, native: paths.Native) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("slurm")
+    # Without keys, all jobs are of "loopback", whoever submits them.
+    manager = Manager(folder / "m", EVERYBODY + '[users]\nroot = "loopback"\n')
+    daemons = [Daemon(native, f"a{i}", "--pool", manager.url) for i in range(3)]
+    for daemon in daemons:
+        daemon.wait_until_free(manager.local())
+    launcher = folder / "outboard"
+    launcher.write_text(
+        f"#!/bin/sh\nPYTHONPATH={ROOT}/python OUTBOARD_NATIVE_DIR={native.root} "
+        f'exec {sys.executable} -m outboard "$@"\n'
+    )
+    launcher.chmod(0o755)
+    settings = f"OUTBOARD_POOL={manager.url}\nOUTBOARD={launcher}\n"
+    cluster = Cluster(folder / "c", settings, licenses=3)
+    yield Site(cluster, manager, manager.local(), daemons, f"{launcher} run")
+    for row in cluster.said("squeue", "-h", "-o", "%A").split():
+        cluster.said("scancel", row)
+    until(lambda: not cluster.said("squeue", "-h"), "no job is left")
+    cluster.stop()
+    for daemon in daemons:
+        daemon.stop()
+    assert manager.stop() == 0
+
+
+def until_released(site: Site) -> None:
+    until(lambda: not site.held(), "the leases of jobs are over", 30)
+    until(lambda: site.free_devices() == 3, "all devices are free", 30)
+
+
+def test_a_job_computes_on_its_accelerators(site: Site, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    report = tmp_path / "report"
+    script = (
+        f"echo lease $OUTBOARD_LEASE\n"
+        f"{site.run} --mode remote --devices 2 --report json:{report} -- "
+        f"{sys.executable} {program}\nsleep 2"
+    )
+    job = site.cluster.submit(script, "--licenses=accelerator:2")
+    until(lambda: site.held(), f"the job has a lease; {site.cluster.logs()}")
+    (lease,) = site.held()
+    assert lease["id"] == f"slurm.test.{job}.0"
+    assert len(lease["devices"]) == 2
+    site.cluster.wait_for(job, "COMPLETED")
+    said = site.cluster.output(job)
+    assert said == f"lease {lease['id']}\nright\n"
+    assert '"remote": ' in report.read_text() and '"fell_back": 0' in report.read_text()
+    until_released(site)
+
+
+def test_a_job_without_accelerators_has_no_lease(site: Site) -> None:
+    job = site.cluster.submit("echo lease $OUTBOARD_LEASE pool $OUTBOARD_POOL")
+    site.cluster.wait_for(job, "COMPLETED")
+    assert site.cluster.output(job) == "lease pool\n"
+    assert not site.held()
+
+
+def test_a_job_brings_its_accelerator_along(
+    site: Site, tmp_path: Path, native: paths.Native
+) -> None:
+    """The example, with this site's names."""
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    script = (EXAMPLES / "ratio_job.sh").read_text()
+    for shown, here in (
+        ("https://pool.example.org:7780", site.manager.url),
+        ("--key /etc/outboard/keys/node --listen 0.0.0.0:7770", "--listen 127.0.0.1:0 --name het"),
+        (" outboard ", f" {site.run.removesuffix(' run')} "),
+        ("--wait 1m", f"--wait 1m --kind cpu --mode remote --report json:{tmp_path}/report.$$"),
+        ("./solver", f"{sys.executable} {program}"),
+    ):
+        assert shown in script
+        script = script.replace(shown, here)
+    file = tmp_path / "job.sh"
+    file.write_text(script)
+    others = site.client.ask("PUT", "/v1/leases/others", {"count": 3, "ttl_s": 300, "wait_s": 5})
+    assert others["state"] == "held"  # so the job has only its own
+    words = ("sbatch", "--parsable", f"--output={site.cluster.folder}/%j.out", str(file))
+    job = int(site.cluster.said(*words).split(";")[0])
+    site.cluster.wait_for(job, "COMPLETED", "FAILED")
+    assert site.cluster.output(job).count("right\n") == 8, site.cluster.output(job)
+    assert site.cluster.state(job) == "COMPLETED"
+    site.client.ask("DELETE", "/v1/leases/others")
+    until_released(site)
+
+
+def test_licences_are_counted(site: Site) -> None:
+    first = site.cluster.submit("sleep 300", "--licenses=accelerator:2")
+    site.cluster.wait_for(first, "RUNNING")
+    second = site.cluster.submit("echo second", "--licenses=accelerator:2")
+    until(
+        lambda: "Licenses" in site.cluster.said("squeue", "-h", "-j", str(second), "-o", "%r"),
+        "the second waits for licences",
+    )
+    site.cluster.said("scancel", str(first))
+    site.cluster.wait_for(second, "COMPLETED")
+    until_released(site)
+
+
+@pytest.mark.parametrize("how", ["scancel", "exit", "crash", "kill"])
+def test_however_a_job_ends_its_devices_are_free(how: str, site: Site) -> None:
+    ends = {"exit": "exit 3", "crash": "kill -SEGV $$"}.get(how, "sleep 300")
+    job = site.cluster.submit(f"sleep 1; {ends}", "--licenses=accelerator")
+    until(lambda: site.held(f"slurm.test.{job}."), f"it has a lease; {site.cluster.logs()}")
+    if how == "scancel":
+        site.cluster.said("scancel", str(job))
+    elif how == "kill":
+        site.cluster.said("scancel", "--full", "--signal=KILL", str(job))
+    until(lambda: site.cluster.state(job) not in ("RUNNING", "PENDING", "COMPLETING"), "it ends")
+    until(lambda: not site.held(), "its lease is over")
+    until_released(site)
+
+
+def test_a_requeued_job_gets_another_lease(site: Site) -> None:
+    script = "echo $OUTBOARD_LEASE; [ ${SLURM_RESTART_COUNT:-0} = 0 ] || exit 0; sleep 300"
+    job = site.cluster.submit(script, "--licenses=accelerator", "--requeue")
+    until(lambda: site.cluster.output(job), "it runs")
+    assert [row["id"] for row in site.held()] == [f"slurm.test.{job}.0"]
+    site.cluster.said("scontrol", "requeue", str(job))
+    until(lambda: not site.held(f"slurm.test.{job}.0"), "the first lease is over", 30)
+    site.cluster.start_requeued(job)
+    site.cluster.wait_for(job, "COMPLETED")
+    assert site.cluster.output(job).split("\n")[-2:] == [f"slurm.test.{job}.1", ""]
+    until_released(site)
+
+
+def test_a_node_that_fails_frees_the_devices_of_its_jobs(site: Site) -> None:
+    job = site.cluster.submit("sleep 300", "--licenses=accelerator", "--no-requeue", "-w", "n2")
+    until(lambda: site.held(f"slurm.test.{job}."), "it has a lease")
+    site.cluster.kill("n2")
+    site.cluster.said("scontrol", "update", "NodeName=n2", "State=DOWN", "Reason=test")
+    until(lambda: not site.held(), "its lease is over")
+    site.cluster.start_node("n2")
+    site.cluster.said("scontrol", "update", "NodeName=n2", "State=RESUME")
+    until_released(site)
+
+
+def test_without_free_devices_a_job_waits_in_the_queue(site: Site) -> None:
+    """Licences may promise more than the pool has, because others hold devices."""
+    body = {"count": 3, "ttl_s": 300, "wait_s": 20}
+    others = site.client.ask("PUT", "/v1/leases/all", body, wait_s=20)
+    assert others["state"] == "held"
+    job = site.cluster.submit("echo ran", "--licenses=accelerator", "--requeue")
+    until(lambda: "Restarts=1" in site.cluster.said("scontrol", "show", "job", str(job)), "again")
+    assert site.cluster.output(job) == ""
+    assert not site.held()
+    site.client.ask("DELETE", "/v1/leases/all")
+    until(lambda: site.free_devices() == 3, "they are free")
+    site.cluster.start_requeued(job)
+    site.cluster.wait_for(job, "COMPLETED")
+    assert site.cluster.output(job) == "ran\n"
+    until_released(site)
+
+
+def test_reconcile_releases_what_no_job_has(site: Site) -> None:
+    job = site.cluster.submit("sleep 300", "--licenses=accelerator")
+    until(lambda: site.held(f"slurm.test.{job}."), "it has a lease")
+    # Their epilogs did not run. The last one is another cluster's.
+    for name in ("slurm.test.9999.0", "slurm.other.9999.0"):
+        body = {"ttl_s": 300, "for_user": "root", "wait_s": 20}
+        assert site.client.ask("PUT", f"/v1/leases/{name}", body)["state"] == "held"
+    launcher = site.run.removesuffix(" run")
+    pool = ("--pool", site.manager.url)
+    said = site.cluster.said(launcher, "pool", "reconcile", "slurm", *pool, "--dry-run")
+    assert said == "would release slurm.test.9999.0\n"
+    said = site.cluster.said(launcher, "pool", "reconcile", "slurm", *pool)
+    assert said == "released slurm.test.9999.0\n"
+    alive = sorted(row["id"] for row in site.held())
+    assert alive == sorted(["slurm.other.9999.0", f"slurm.test.{job}.0"])
+    # While nobody knows which jobs live, nothing is released.
+    site.cluster.kill("slurmctld")
+    words = [launcher, "pool", "reconcile", "slurm", *pool]
+    done = subprocess.run(words, env=site.cluster.environment, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "nothing was released" in done.stderr
+    assert sorted(row["id"] for row in site.held()) == alive
+    site.cluster.start("slurmctld", "slurmctld", "-D")
+    site.client.ask("DELETE", "/v1/leases/slurm.other.9999.0")
+    # A controller that was killed may have forgotten the job, and then runs no epilog.
+    cancel = ["scancel", str(job)]
+    until(
+        lambda: subprocess.run(cancel, env=site.cluster.environment).returncode == 0,
+        "the controller is there again",
+    )
+    until(lambda: site.cluster.state(job) not in ("RUNNING", "COMPLETING"), "the job is over")
+    site.cluster.said(*words)
+    until_released(site)
