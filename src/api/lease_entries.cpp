@@ -18,7 +18,7 @@ namespace ob::api {
 namespace {
 
 // The manager counts devices and seconds up to these.   Source: docs/pool-openapi.json
-constexpr std::uint32_t kMostDevices = 1 << 14;
+constexpr std::uint32_t kMostLeased = 1 << 14;
 constexpr std::uint32_t kMostSeconds = 86'400;
 constexpr unsigned kWhole = 1000;  // the share that is all of a device, per mille
 
@@ -29,9 +29,9 @@ std::string text_or_variable(const char* text, const char* variable) {
 
 Outcome check(const ob_request& request) {
   if (request.count == 0) return mistake("a lease of 0 devices; set count");
-  if (request.count > kMostDevices) {
+  if (request.count > kMostLeased) {
     return mistake("a lease of " + std::to_string(request.count) + " devices; count is at most " +
-                   std::to_string(kMostDevices));
+                   std::to_string(kMostLeased));
   }
   if (request.reserved != 0)
     return mistake("reserved of ob_request is not 0; clear the struct first");
@@ -95,7 +95,7 @@ Outcome acquire(const ob_request* request, ob_lease* lease) {
 
 Outcome grow(ob_lease lease, std::uint32_t count, std::int64_t wait_ms) {
   OB_ASSIGN_OR_RETURN(const auto held, find<HeldLease>(lease));
-  if (count == 0 || count > kMostDevices) return mistake("count is 1 to 16384 devices");
+  if (count == 0 || count > kMostLeased) return mistake("count is 1 to 16384 devices");
   OB_RETURN_IF_ERROR(check_may_wait("ob_lease_grow"));
   OB_ASSIGN_OR_RETURN(const Deadline until, deadline_after(wait_ms));
   return held->add(count, until);

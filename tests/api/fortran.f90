@@ -252,7 +252,7 @@ contains
     request%struct_bytes = c_sizeof(request)
     call expect(ob_lease_acquire(request, lease) == ob_invalid_argument, 'a lease of 0 devices')
     request%count = 1
-    call expect(ob_lease_acquire(request, lease) == ob_unsupported, 'no pool')
+    call expect(ob_lease_acquire(request, lease) == ob_invalid_argument, 'no pool is named')
     call expect(ob_lease_grow(lease, 1, -1_c_int64_t) == ob_invalid_argument, 'no lease')
     call expect(ob_lease_shrink(lease, device) == ob_invalid_argument, 'no lease')
     call expect(ob_lease_device(lease, 0, other) == ob_invalid_argument, 'no lease')
