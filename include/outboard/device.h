@@ -502,7 +502,8 @@ ob_status ob_lease_grow(ob_lease lease, uint32_t count, int64_t wait_ms);
 ob_status ob_lease_shrink(ob_lease lease, ob_device device);
 /* Returns a device of the lease.   index  from 0 */
 ob_status ob_lease_device(ob_lease lease, uint32_t index, ob_device* device);
-/* Calls `changed` when something happens to the lease, as a callback of ob_queue_callback().
+/* Calls `changed` when something happens to the lease, as a callback of ob_queue_callback(). When
+   it returns, and when the lease is released, the callback before is not called any more.
    what    OB_LEASE_...
    device  the one that this is about, or NULL */
 ob_status ob_lease_watch(ob_lease lease,

@@ -221,10 +221,13 @@ Status HeldLease::watch(void (*changed)(void* user, int32_t what, ob_device devi
   if (changed != nullptr) {
     OB_ASSIGN_OR_RETURN(proxy, client::Proxy::acquire());
   }
-  const std::lock_guard lock(mutex_);
-  watcher_ = changed;
-  user_ = user;
-  proxy_.swap(proxy);
+  {
+    const std::lock_guard lock(mutex_);
+    watcher_ = changed;
+    user_ = user;
+    proxy_.swap(proxy);
+  }
+  callbacks_->wait();  // the program may now free what the one before used
   return {};
 }
 

@@ -119,7 +119,7 @@ void use_several_devices(const Device& device) {
     const Lease lease(request);
     expect(false, "no pool gives leases");
   } catch (const Error& error) {
-    expect(error.code() == OB_UNSUPPORTED, "leases are unsupported");
+    expect(error.code() == OB_INVALID_ARGUMENT, "no pool is named");
   }
 }
 

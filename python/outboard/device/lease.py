@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
 from outboard.device import native
-from outboard.device.endings import prepare
+from outboard.device.endings import end_later, prepare
 from outboard.device.failures import InvalidArgumentError
 from outboard.device.opened import Device
 
@@ -111,6 +112,12 @@ class Lease:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def __del__(self) -> None:
+        handle, self._handle = getattr(self, "_handle", None), None
+        # At the end of the process, the library gives the lease back by itself.
+        if handle is not None and not sys.is_finalizing():
+            end_later(native.library().ob_lease_release, handle, self._changed)
 
     def _device(self, handle: native.Handle) -> Device:
         """Returns the same object for the same device."""

@@ -245,3 +245,16 @@ product(lease.devices[1])
     if "kill" not in how:
         until(lambda: not pool.held(), "it was given back", 3)
     pool.wait_until_free()
+
+
+def test_the_garbage_collector_gives_leases_back(pool: Pool) -> None:
+    pool.run("""
+import gc
+for _ in range(3):
+    lease = device.Lease(device.Request(count=2, exclusive=True, wait_s=20))
+    lease.watch(lambda what, one: None)
+    lease.watch(lambda what, one: None)
+    product(lease.devices[1])
+    del lease
+    gc.collect()
+""")
