@@ -54,8 +54,8 @@ class HeldLease {
   Status remove(ob_device device);
   /// Closes all devices and gives them back. Waits for callbacks.
   void release();
-  /// Lets the proxy call `changed` at each change. nullptr: it calls nobody any more. Waits for calls
-  /// of the one before.
+  /// Lets the proxy call `changed` at each change. nullptr: it calls nobody any more. Waits for
+  /// calls of the one before.
   Status watch(void (*changed)(void* user, int32_t what, ob_device device), void* user);
   /// Gives all back without closing devices, at the end of the process that has acquired them.
   void give_back_at_exit() noexcept;
