@@ -23,7 +23,7 @@
 
 namespace ob::api {
 
-/// What ob_lease_acquire() asks for, and of whom.
+/// ob_lease_acquire() asks this manager for this.
 struct LeaseTerms {
   std::string manager;  ///< its URL
   std::shared_ptr<const transport::Security> security;

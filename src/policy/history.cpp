@@ -204,7 +204,7 @@ bool History::pays_back(const Shape& shape, const Times& times) const noexcept {
   if (!(gain_s > 0) || !times.local_seen || shape.calls < kEstablished) return false;
   const double price_s = times.worst_remote_s() - times.local_s;
   const double most_s = kMostPriceS + kMostPriceShare * budget_.spent_s();
-  // What other mistakes have lost leaves less for prices.
+  // Other mistakes leave less for prices.
   const double lost_s = std::max(unpaid_s_, budget_.lost_s());
   return price_s <= kPayBackShare * shape.calls * gain_s && price_s + lost_s <= most_s;
 }

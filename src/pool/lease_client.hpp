@@ -1,5 +1,5 @@
 #pragma once
-// What holders of leases ask the manager (docs/pool-openapi.json: /v1/leases).
+// Holders of leases ask the manager these questions (docs/pool-openapi.json: /v1/leases).
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace ob::pool {
 
-/// What a new lease asks for: all of it or nothing.
+/// A new lease asks for all of this or nothing.
 struct LeaseWish {
   std::size_t devices = 1;
   std::string kind;            ///< "cuda"; empty: any
@@ -44,7 +44,7 @@ class LeaseClient {
   static Result<LeaseClient> at(const std::string& manager,
                                 const std::shared_ptr<const transport::Security>& security);
 
-  /// Asks for a lease of this id, or for more of the same wish if it is asked again.
+  /// Asks for a lease of this id. Asked again with the same wish, it returns the same lease.
   /// @param wait_s the manager waits so long for devices, at most 30 s
   Result<LeaseState> put(std::string_view id, const LeaseWish& wish, double wait_s,
                          transport::Deadline deadline);

@@ -17,7 +17,7 @@ from outboard.pool.client import PoolClient
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.usefixtures("numpy")]
 
-# What each program begins with. Small whole numbers are exact; integers are multiplied by no BLAS.
+# Each program begins with this. Small whole numbers are exact; integers are multiplied by no BLAS.
 BEGIN = """
 import sys, numpy as np
 from outboard import device
