@@ -8,6 +8,7 @@ import os
 import secrets
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -59,10 +60,20 @@ def serve(native: paths.Native, place: str, folder: Path) -> Iterator[tuple[str,
         daemon.terminate()
 
 
+def _is_stopped(thread: Path) -> bool:
+    # proc(5): the state follows the name, which may hold anything.
+    return (thread / "stat").read_text().rpartition(")")[2].split()[0] in "Tt"
+
+
 @contextlib.contextmanager
 def stopped(daemon: Daemon) -> Iterator[None]:
     daemon.send_signal(signal.SIGSTOP)
     try:
+        # On a busy machine, threads go on for a while after the signal was sent.
+        end = time.monotonic() + 20
+        while not all(map(_is_stopped, Path(f"/proc/{daemon.pid}/task").iterdir())):
+            assert time.monotonic() < end, "the daemon does not stop"
+            time.sleep(0.001)
         yield
     finally:
         daemon.send_signal(signal.SIGCONT)
