@@ -6,13 +6,12 @@ import ctypes
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from outboard.device import native
-from outboard.device.endings import end_later, prepare
+from outboard.device.endings import prepare
 from outboard.device.failures import InvalidArgumentError
-from outboard.device.opened import Device
+from outboard.device.opened import Device, Owner
 
 _FOREVER = -1
 _WHAT = {1: "given", 2: "expires", 3: "taken", 4: "gone"}
@@ -35,11 +34,14 @@ class Request:
     memory_bytes: int = 0
 
 
-class Lease:
-    """Devices of a pool, until close(). The library renews it meanwhile."""
+class Lease(Owner):
+    """Devices of a pool, until close(), which gives them back after their queues have run. The
+    library renews it meanwhile."""
+
+    _end = "ob_lease_release"
+    _end_waits = True
 
     def __init__(self, request: Request) -> None:
-        self._handle: native.Handle | None = None
         self._changed: Any = None  # the C library may call it until the lease is closed
         self._devices: dict[int, Device] = {}
         prepare()
@@ -57,7 +59,7 @@ class Lease:
         )
         made = native.Handle()
         native.call("ob_lease_acquire", ctypes.byref(struct), ctypes.byref(made))
-        self._handle = made
+        super().__init__(made)
 
     @property
     def devices(self) -> list[Device]:
@@ -96,28 +98,14 @@ class Lease:
         native.call("ob_lease_watch", self._handle, kept, None)
         self._changed = kept
 
-    def close(self) -> None:
-        """Gives all devices back, after their queues have run; this closes them."""
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            native.call("ob_lease_release", handle)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+    def _used_by_commands(self) -> Any:
+        return self._changed
 
     def __del__(self) -> None:
-        handle, self._handle = getattr(self, "_handle", None), None
-        # At the end of the process, the library gives the lease back by itself.
-        if handle is not None and not sys.is_finalizing():
-            end_later(native.library().ob_lease_release, handle, self._changed)
+        # At the end of the process, the library gives the lease back by itself; its release would
+        # wait for callbacks, which Python does not run any more.
+        if not sys.is_finalizing():
+            super().__del__()
 
     def _device(self, handle: native.Handle) -> Device:
         """Returns the same object for the same device."""
