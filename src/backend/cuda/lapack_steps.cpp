@@ -1,6 +1,7 @@
 #include "backend/cuda/lapack_steps.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -111,6 +112,38 @@ LapackSteps::Info LapackSteps::first_zero_pivot(char uplo, std::int64_t n, HostO
     if (zeros[static_cast<std::size_t>(k)] && pivot[k] > 0) return k + 1;
   }
   return std::int64_t{0};
+}
+
+template <class Real>
+Status LapackSteps::sort_as(std::int64_t n, void* values, HostOperand a) {
+  const std::uint64_t bytes = static_cast<std::uint64_t>(n) * sizeof(Real);
+  OB_ASSIGN_OR_RETURN(const PinnedBlock block, read(values, bytes));
+  Real* const w = block.as<Real>();
+  const auto has_no_order = [](Real value) { return value != value; };
+  if (std::is_sorted(w, w + n) || std::any_of(w, w + n, has_no_order)) return {};
+  std::vector<std::int64_t> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [w](std::int64_t left, std::int64_t right) { return w[left] < w[right]; });
+  if (a.data != nullptr) {
+    OB_ASSIGN_OR_RETURN(const HostOperand copied, matrix(n, n));
+    OB_RETURN_IF_ERROR(copy(n, n, a, copied));
+    for (std::int64_t column = 0; column < n; ++column) {
+      OB_RETURN_IF_ERROR(
+          copy(n, 1, at(copied, 0, order[static_cast<std::size_t>(column)]), at(a, 0, column)));
+    }
+  }
+  std::sort(w, w + n);
+  const Runtime& runtime = context_.runtime();
+  OB_RETURN_IF_ERROR(runtime.check(
+      runtime.cudaMemcpyAsync(values, w, bytes, cudaMemcpyHostToDevice, context_.stream),
+      "writing eigenvalues"));
+  return context_.synchronize();
+}
+
+Status LapackSteps::sort_eigenvalues(std::int64_t n, void* values, HostOperand a) {
+  return real_bytes(routine_.precision) == 4 ? sort_as<float>(n, values, a)
+                                             : sort_as<double>(n, values, a);
 }
 
 Status LapackSteps::conjugate_transpose(std::int64_t m, std::int64_t n, HostOperand a,

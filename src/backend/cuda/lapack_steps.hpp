@@ -56,9 +56,15 @@ class LapackSteps {
   char adjoint() const { return SubCall::is_complex(routine_.precision) ? 'C' : 'T'; }
   const Descriptor& routine() const { return routine_; }
 
+  /// Brings n eigenvalues that do not ascend into order, and the columns of A (n x n) with them.
+  /// @param a data nullptr: there are no vectors
+  Status sort_eigenvalues(std::int64_t n, void* values, HostOperand a);
+
  private:
   // Copies device memory to the host and waits for it.
   Result<PinnedBlock> read(const void* source, std::uint64_t bytes);
+  template <class Real>
+  Status sort_as(std::int64_t n, void* values, HostOperand a);
   // Says for each element of the diagonal whether it is zero.
   Result<std::vector<bool>> zero_elements(std::int64_t n, HostOperand a);
 

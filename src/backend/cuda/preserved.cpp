@@ -65,8 +65,14 @@ Info eigen(LapackSteps& s, const Argument* a) {
 }
 
 Info eigen_pencil(LapackSteps& s, const Argument* a) {
-  enum { kType, kJob, kUplo, kN, kA };
-  return a[kJob].flag == 'N' ? run_on_copy(s, a, kA, a[kN].dim) : s.solve_row(a);
+  enum { kType, kJob, kUplo, kN, kA, kB, kW };
+  const bool vectors = a[kJob].flag != 'N';
+  OB_ASSIGN_OR_RETURN(const std::int64_t info,
+                      vectors ? s.solve_row(a) : run_on_copy(s, a, kA, a[kN].dim));
+  if (info > 0) return info;
+  OB_RETURN_IF_ERROR(s.sort_eigenvalues(a[kN].dim, a[kW].host.data,
+                                        vectors ? a[kA].host : HostOperand{nullptr, 0}));
+  return info;
 }
 
 }  // namespace ob::cuda

@@ -25,7 +25,7 @@ LapackSteps::Info sytrd(LapackSteps& steps, const Argument* arguments);
 /// ?syev, ?syevd, ?heev, ?heevd. Without eigenvectors cuSOLVER writes to both triangles of A; the
 /// reference leaves one as it is.
 LapackSteps::Info eigen(LapackSteps& steps, const Argument* arguments);
-/// ?sygv, ?sygvd, ?hegv, ?hegvd, likewise
+/// ?sygv, ?sygvd, ?hegv, ?hegvd, likewise. Close eigenvalues may come out of order.
 LapackSteps::Info eigen_pencil(LapackSteps& steps, const Argument* arguments);
 
 }  // namespace ob::cuda
