@@ -84,6 +84,9 @@ class OperandCheck {
   std::optional<std::string> problem(const Instruction& instruction, Operand sort,
                                      std::uint32_t number) const {
     const std::size_t size = records(instruction, sort);
+    if (sort == Operand::none && number != 0) return "an operand that it does not have is not zero";
+    if (sort == Operand::argument_count && number >= size)
+      return std::to_string(number) + " arguments are too many";
     if (number >= size) return sort_name(sort) + std::to_string(number) + " is missing";
     if (sort == Operand::persistent) return persistent_problem(instruction, number);
     if (Operand::block <= sort && sort <= Operand::temp_block) return block_problem(sort, number);
@@ -119,7 +122,6 @@ class OperandCheck {
 
   static std::string sort_name(Operand sort) {
     switch (sort) {
-      case Operand::none: return "an operand that must be zero is ";
       case Operand::instruction: return "instruction ";
       case Operand::proc: return "proc ";
       case Operand::loop: return "loop ";
@@ -132,7 +134,6 @@ class OperandCheck {
       case Operand::string: return "string ";
       case Operand::access: return "access ";
       case Operand::super_instruction: return "super-instruction ";
-      case Operand::argument_count: return "a number of arguments of ";
       case Operand::persistent: return "object ";
       default: return sort <= Operand::temp_block ? "selector " : "array ";
     }
