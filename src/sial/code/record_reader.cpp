@@ -54,11 +54,11 @@ Status RecordReader::refuse(const std::string& problem, const std::string& why) 
   return Status(Code::invalid_argument, problem + " (" + why + ")");
 }
 
-Status RecordReader::for_each(SectionKind kind, Status (RecordReader::*read)(Bytes)) {
+Status RecordReader::for_each(SectionKind kind, Status (RecordReader::*read_record)(Bytes)) {
   const Section& section = sections_[kind];
   const std::size_t size = record_bytes(kind);
   for (std::uint32_t i = 0; i < section.records; ++i) {
-    const Status outcome = (this->*read)(section.bytes.subspan(i * size, size));
+    const Status outcome = (this->*read_record)(section.bytes.subspan(i * size, size));
     if (outcome.ok()) continue;
     return Status(outcome.code(), file_ + ": section " + to_string(kind) + ", record " +
                                       std::to_string(i) + ": " + outcome.message() +

@@ -40,8 +40,8 @@ class RecordReader {
   Status read_line(Bytes record);
   Status read_access(Bytes record);
 
-  // Calls `read` for each record of a section, and names the record in a failure.
-  Status for_each(SectionKind kind, Status (RecordReader::*read)(Bytes));
+  // Calls `read_record` for each record of a section, and names the record in a failure.
+  Status for_each(SectionKind kind, Status (RecordReader::*read_record)(Bytes));
   // Copies string `number` to `text`. A name is not empty.
   Status name_at(std::uint32_t number, std::string& text);
   // Reads a list of `count` numbers in `places` places. The other places contain kNone.

@@ -4,8 +4,8 @@ namespace ob::sial {
 
 Status JobFile::refuse(const toml::node& at, const std::string& problem, const std::string& why,
                        const std::string& suggestion) const {
-  return Status(Code::invalid_argument, name + ":" + std::to_string(at.source().begin.line) + ": " +
-                                            problem + " (" + why + ") " + suggestion);
+  return Status(Code::invalid_argument, shown_name + ":" + std::to_string(at.source().begin.line) +
+                                            ": " + problem + " (" + why + ") " + suggestion);
 }
 
 Status JobFile::check_keys(const toml::table& table, const std::vector<std::string>& known,

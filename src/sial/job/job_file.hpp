@@ -15,7 +15,7 @@ namespace ob::sial {
 
 /// The file that is read.
 struct JobFile {
-  std::string name;              ///< for messages
+  std::string shown_name;        ///< for messages
   std::filesystem::path folder;  ///< relative paths count from here
 
   /// Returns "FILE:LINE: PROBLEM (WHY) SUGGESTION" for a place in the file.

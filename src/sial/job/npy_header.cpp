@@ -15,7 +15,7 @@ constexpr std::size_t kVersionOffset = 6, kLengthOffset = 8;
 constexpr std::size_t kNpyAlignment = 64;  // of the data; NumPy writes it so
 constexpr std::size_t kShortHeader = 65535;
 constexpr std::size_t kLongestHeader = 1 << 20;  // real ones have about 100 bytes
-constexpr std::int64_t kMostElements = std::int64_t{1} << 48;
+constexpr std::int64_t kMostNpyElements = std::int64_t{1} << 48;
 
 Status bad_npy(const std::string& problem, const std::string& why) {
   return Status(Code::invalid_argument,
@@ -105,7 +105,7 @@ Status set_type(std::string_view descr, NpyHeader& header) {
 Status count_elements(NpyHeader& header) {
   header.count = 1;
   for (const std::int64_t extent : header.shape) {
-    if (extent > 0 && header.count > kMostElements / extent)
+    if (extent > 0 && header.count > kMostNpyElements / extent)
       return bad_npy("the array is too large", "2^48 elements are the most");
     header.count *= extent;
   }

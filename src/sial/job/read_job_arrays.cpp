@@ -135,7 +135,7 @@ Result<Elements<T>> read_array_file(const JobFile& file, const std::string& name
   auto read = read_npy(file.folder / *path);
   if (!read.ok()) {
     const Status status = read.status();
-    return Status(status.code(), file.name + ":" + std::to_string(node.source().begin.line) +
+    return Status(status.code(), file.shown_name + ":" + std::to_string(node.source().begin.line) +
                                      ": array '" + name + "': " + status.message());
   }
   if (auto* elements = std::get_if<Elements<T>>(&*read)) return std::move(*elements);

@@ -158,13 +158,17 @@ constexpr RecordDamage kRecordDamages[] = {
      "index 99 is missing"},
     {"rank of a selector", [](Program& p) { p.selectors[0].dimensions.pop_back(); },
      "index 2147483647 is missing"},
-    {"schedule", [](Program& p) { p.loops[2].kind = LoopKind::pardo, p.loops[2].schedule = "fast"; },
+    {"schedule",
+     [](Program& p) { p.loops[2].kind = LoopKind::pardo, p.loops[2].schedule = "fast"; },
      "wrong schedule"},
     {"schedule of a do", [](Program& p) { p.loops[2].schedule = "static"; }, "wrong schedule"},
     {"index of a loop", [](Program& p) { p.loops[2].indices[0] = 99; }, "index 99 is missing"},
     {"subindex of a do", [](Program& p) { p.loops[2].indices[0] = 5; }, "of a wrong kind"},
     {"index of `do in`", [](Program& p) { p.loops[2].kind = LoopKind::do_in; }, "of a wrong kind"},
-    {"index twice", [](Program& p) { p.loops[2].kind = LoopKind::pardo, p.loops[2].indices = {2, 2}; },
+    {"index twice",
+     [](Program& p) {
+       p.loops[2].kind = LoopKind::pardo, p.loops[2].indices = {2, 2};
+     },
      "an index twice"},
 };
 

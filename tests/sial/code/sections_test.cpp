@@ -63,8 +63,8 @@ TEST(Sections, DamageIsFoundByChecksums) {
     auto damaged = file;
     const std::size_t at = section_offset(file, kind);
     damaged[at] ^= std::byte{1};
-    expect_refused(damaged, std::string(to_string(static_cast<sial::SectionKind>(kind))) +
-                                " is damaged");
+    expect_refused(damaged,
+                   std::string(to_string(static_cast<sial::SectionKind>(kind))) + " is damaged");
   }
   auto table = file;
   table[entry(4) + 24] ^= std::byte{1};

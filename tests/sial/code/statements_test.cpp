@@ -48,7 +48,8 @@ const std::vector<Statement>& right_statements() {
       {"gpu", [](auto& w) { w.emit(Op::gpu_on), w.emit(Op::gpu_off); }},
       {"int expression",
        [](auto& w) {
-         w.emit(Op::push_int, w.one), w.emit(Op::push_int_variable, w.n), w.emit(Op::push_index, w.i);
+         w.emit(Op::push_int, w.one), w.emit(Op::push_int_variable, w.n),
+             w.emit(Op::push_index, w.i);
          w.emit(Op::int_add), w.emit(Op::int_negate), w.emit(Op::push_index, w.ii);
          for (const Op op : {Op::int_subtract, Op::int_multiply}) w.emit(op), push(w, "i");
          w.emit(Op::int_divide), w.emit(Op::store_int, w.n, 0, 0, 3);
@@ -76,7 +77,9 @@ const std::vector<Statement>& right_statements() {
          w.emit(Op::store_scalar, w.x, 0, 0, 1);
        }},
       {"fill",
-       [](auto& w) { push(w, "s"), w.emit(Op::block_fill, w.select(w.st, {w.i, w.j}), 0, 0, 3); }},
+       [](auto& w) {
+         push(w, "s"), w.emit(Op::block_fill, w.select(w.st, {w.i, w.j}), 0, 0, 3);
+       }},
       {"copy",
        [](auto& w) {
          w.emit(Op::block_copy, w.select(w.t, {w.i, w.j}), w.select(w.a, {w.j, w.i}), 0, 2);
@@ -91,7 +94,8 @@ const std::vector<Statement>& right_statements() {
       {"sums",
        [](auto& w) {
          const auto t = w.select(w.t, {w.i, w.j});
-         w.emit(Op::block_add, t, t, w.select(w.l, {w.i, w.j})), w.emit(Op::block_subtract, t, t, t);
+         w.emit(Op::block_add, t, t, w.select(w.l, {w.i, w.j})),
+             w.emit(Op::block_subtract, t, t, t);
        }},
       {"scaled copy",
        [](auto& w) {
@@ -129,7 +133,10 @@ const std::vector<Statement>& right_statements() {
          w.bounds(), w.emit(Op::allocate_contiguous, w.c);
          w.bounds(), w.emit(Op::deallocate_contiguous, w.c);
        }},
-      {"release", [](auto& w) { w.emit(Op::block_release, w.select(w.t, {w.i, w.j})); }},
+      {"release",
+       [](auto& w) {
+         w.emit(Op::block_release, w.select(w.t, {w.i, w.j}));
+       }},
       {"get and put",
        [](auto& w) {
          const auto a = w.select(w.a, {w.i, w.j}), b = w.select(w.b, {w.i, w.j});
@@ -141,7 +148,8 @@ const std::vector<Statement>& right_statements() {
       {"allocate",
        [](auto& w) {
          const auto rows = w.select(w.l, {w.i, kStar});
-         w.emit(Op::allocate, rows), w.emit(Op::deallocate, rows), w.emit(Op::deallocate_array, w.l);
+         w.emit(Op::allocate, rows), w.emit(Op::deallocate, rows),
+             w.emit(Op::deallocate_array, w.l);
        }},
       {"collectives",
        [](auto& w) {
@@ -208,7 +216,11 @@ const std::vector<WrongStatement>& wrong_operands() {
       {"string", [](auto& w) { w.emit(Op::print_string, 999); }, "string 999 is missing"},
       {"selector", [](auto& w) { w.emit(Op::print_block, 999); }, "selector 999 is missing"},
       {"array", [](auto& w) { w.emit(Op::print_static, 999); }, "array 999 is missing"},
-      {"access", [](auto& w) { w.emit(Op::get, w.select(w.a, {w.i, w.j}), 9); }, "access 9"},
+      {"access",
+       [](auto& w) {
+         w.emit(Op::get, w.select(w.a, {w.i, w.j}), 9);
+       },
+       "access 9"},
       {"super-instruction", [](auto& w) { w.emit(Op::execute, 9); }, "super-instruction 9"},
       {"arguments", [](auto& w) { w.emit(Op::execute, w.f_r, 17); }, "17 arguments are too many"},
       {"object", [](auto& w) { w.emit(Op::set_persistent, 9, 0); }, "object 9 is missing"},
@@ -216,33 +228,54 @@ const std::vector<WrongStatement>& wrong_operands() {
        "t cannot be persistent"},
       {"persistent predefined", [](auto& w) { w.emit(Op::set_persistent, w.threshold, 0); },
        "predefined"},
-      {"persistent predefined array", [](auto& w) { w.emit(Op::restore_persistent, w.pre, 0, 0, 1); },
-       "predefined"},
-      {"star", [](auto& w) { w.emit(Op::print_block, w.select(w.t, {w.i, kStar})); }, "has a *"},
-      {"part", [](auto& w) { w.emit(Op::print_block, w.select(w.t, {w.ii, w.j})); },
+      {"persistent predefined array",
+       [](auto& w) { w.emit(Op::restore_persistent, w.pre, 0, 0, 1); }, "predefined"},
+      {"star",
+       [](auto& w) {
+         w.emit(Op::print_block, w.select(w.t, {w.i, kStar}));
+       },
+       "has a *"},
+      {"part",
+       [](auto& w) {
+         w.emit(Op::print_block, w.select(w.t, {w.ii, w.j}));
+       },
        "selects a part"},
       {"no part",
        [](auto& w) {
          w.emit(Op::block_slice, w.select(w.part, {w.ii, w.j}), w.select(w.part, {w.ii, w.j}));
        },
        "selects no part"},
-      {"element", [](auto& w) { w.emit(Op::push_element, w.select(w.t, {w.i, w.j})); },
+      {"element",
+       [](auto& w) {
+         w.emit(Op::push_element, w.select(w.t, {w.i, w.j}));
+       },
        "more than one element"},
       {"written distributed",
-       [](auto& w) { w.emit(Op::block_copy, w.select(w.a, {w.i, w.j}), w.select(w.t, {w.i, w.j})); },
+       [](auto& w) {
+         w.emit(Op::block_copy, w.select(w.a, {w.i, w.j}), w.select(w.t, {w.i, w.j}));
+       },
        "only put writes it"},
       {"insert into served",
        [](auto& w) {
          w.emit(Op::block_insert, w.select(w.b, {w.ii, w.j}), w.select(w.part, {w.ii, w.j}));
        },
        "only put writes it"},
-      {"get of a temp", [](auto& w) { w.get(w.select(w.t, {w.i, w.j})); },
+      {"get of a temp",
+       [](auto& w) {
+         w.get(w.select(w.t, {w.i, w.j}));
+       },
        "neither distributed nor served"},
       {"create of a static", [](auto& w) { w.emit(Op::create, w.st); },
        "neither distributed nor served"},
-      {"allocate a temp", [](auto& w) { w.emit(Op::allocate, w.select(w.t, {w.i, w.j})); },
+      {"allocate a temp",
+       [](auto& w) {
+         w.emit(Op::allocate, w.select(w.t, {w.i, w.j}));
+       },
        "t is not local"},
-      {"release a local", [](auto& w) { w.emit(Op::block_release, w.select(w.l, {w.i, w.j})); },
+      {"release a local",
+       [](auto& w) {
+         w.emit(Op::block_release, w.select(w.l, {w.i, w.j}));
+       },
        "is no temp"},
       {"whole temp", [](auto& w) { w.emit(Op::argument_array, w.t); }, "as a whole"},
       {"static", [](auto& w) { w.emit(Op::print_static, w.a); }, "a is not static"},
@@ -250,12 +283,31 @@ const std::vector<WrongStatement>& wrong_operands() {
        "is not local, or it is contiguous"},
       {"contiguous", [](auto& w) { w.bounds(), w.emit(Op::allocate_contiguous, w.l); },
        "l is not contiguous"},
-      {"block of a contiguous array", [](auto& w) { w.select(w.c, {w.i, w.j}); },
+      {"block of a contiguous array",
+       [](auto& w) {
+         w.select(w.c, {w.i, w.j});
+       },
        "contiguous array c"},
-      {"kind", [](auto& w) { w.select(w.t, {w.i, w.s}); }, "index s has another kind"},
-      {"table", [](auto& w) { w.select(w.t, {w.i, w.m}); }, "index m has another kind or table"},
-      {"cast", [](auto& w) { w.select(w.t, {w.i | kCast, w.j}); }, "index i is cast"},
-      {"segment for a subindex", [](auto& w) { w.select(w.part, {w.i, w.j}); }, "index i has"},
+      {"kind",
+       [](auto& w) {
+         w.select(w.t, {w.i, w.s});
+       },
+       "index s has another kind"},
+      {"table",
+       [](auto& w) {
+         w.select(w.t, {w.i, w.m});
+       },
+       "index m has another kind or table"},
+      {"cast",
+       [](auto& w) {
+         w.select(w.t, {w.i | kCast, w.j});
+       },
+       "index i is cast"},
+      {"segment for a subindex",
+       [](auto& w) {
+         w.select(w.part, {w.i, w.j});
+       },
+       "index i has"},
   };
   return statements;
 }
@@ -304,7 +356,11 @@ const std::vector<WrongStatement>& wrong_labels() {
          w.emit(Op::block_outer, w.select(wide, {w.i, w.j, w.k}), only_i(w), w.select(w.y, {w.j}));
        },
        "no other labels"},
-      {"put", [](auto& w) { w.emit(Op::put_block, w.select(w.a, {w.i, w.j}), ji(w)); }, "a put has"},
+      {"put",
+       [](auto& w) {
+         w.emit(Op::put_block, w.select(w.a, {w.i, w.j}), ji(w));
+       },
+       "a put has"},
       {"region", [](auto& w) { w.bounds(), w.emit(Op::region_store, w.c, only_i(w)); },
        "a block and a region"},
       {"region of another kind",
@@ -332,12 +388,11 @@ const std::vector<WrongStatement>& wrong_stacks() {
       {"one of two", [](auto& w) { push(w, "s"), w.emit(Op::scalar_add); }, "takes ss and finds s"},
       {"left over", [](auto& w) { push(w, "ii"), w.emit(Op::store_int, w.n); }, "leaves values"},
       {"over a barrier", [](auto& w) { push(w, "i"), w.emit(Op::barrier); }, "leaves values"},
-      {"over a jump", [](auto& w) { push(w, "i"), w.emit(Op::jump, w.here() + 1); }, "leaves values"},
+      {"over a jump", [](auto& w) { push(w, "i"), w.emit(Op::jump, w.here() + 1); },
+       "leaves values"},
       {"over a loop", [](auto& w) { push(w, "i"); }, "leaves values"},
       {"into an expression",
-       [](auto& w) {
-         w.emit(Op::jump, w.here() + 2), push(w, "i"), w.emit(Op::store_int, w.n);
-       },
+       [](auto& w) { w.emit(Op::jump, w.here() + 2), push(w, "i"), w.emit(Op::store_int, w.n); },
        "target of a jump inside a statement"},
       {"overflow",
        [](auto& w) {
@@ -363,7 +418,8 @@ const std::vector<WrongStatement>& wrong_stacks() {
       {"number of arguments",
        [](auto& w) { w.emit(Op::argument_scalar, w.x), w.emit(Op::execute, w.f_r, 2); },
        "has 1 arguments"},
-      {"written index", [](auto& w) { w.emit(Op::argument_index, w.i), w.emit(Op::execute, w.f_w, 1); },
+      {"written index",
+       [](auto& w) { w.emit(Op::argument_index, w.i), w.emit(Op::execute, w.f_w, 1); },
        "can only be read"},
       {"written constant",
        [](auto& w) { w.emit(Op::argument_scalar_constant, 0), w.emit(Op::execute, w.f_w, 1); },

@@ -55,7 +55,7 @@ Program sample() {
   p.emit(Op::call, 1);  // 25
   p.close_proc(Op::halt);
   p.proc("work");
-  p.emit(Op::return_);       // 27
+  p.emit(Op::return_);        // 27
   p.close_proc(Op::return_);  // 28
   return p.program;
 }
@@ -119,9 +119,21 @@ TEST(Structure, WrongProcsAreRefused) {
       {"lines", [](auto& p) { p.lines.pop_back(); }, "28 lines for 29 instructions"},
       {"end", [](auto& p) { p.code[28].op = Op::gpu_on; }, "ends its proc"},
       {"end of the program", [](auto& p) { p.code[26].op = Op::stop; }, "ends its proc"},
-      {"early halt", [](auto& p) { p.code[25] = {Op::halt, 0, 0, 0, 0}; }, "ends no program"},
-      {"return", [](auto& p) { p.code[25] = {Op::return_, 0, 0, 0, 0}; }, "outside of procs"},
-      {"recursion", [](auto& p) { p.code[27] = {Op::call, 0, 1, 0, 0}; }, "without end"},
+      {"early halt",
+       [](auto& p) {
+         p.code[25] = {Op::halt, 0, 0, 0, 0};
+       },
+       "ends no program"},
+      {"return",
+       [](auto& p) {
+         p.code[25] = {Op::return_, 0, 0, 0, 0};
+       },
+       "outside of procs"},
+      {"recursion",
+       [](auto& p) {
+         p.code[27] = {Op::call, 0, 1, 0, 0};
+       },
+       "without end"},
   });
 }
 
@@ -134,15 +146,34 @@ TEST(Structure, WrongLoopsAreRefused) {
       {"another end", [](auto& p) { p.loops[0].end = 7; }, "is not the end"},
       {"end of another", [](auto& p) { p.code[16].a = 2; }, "is not the end"},
       {"beginning of another", [](auto& p) { p.code[17].a = 1; }, "is not the beginning"},
-      {"no end", [](auto& p) { p.code[8] = {Op::gpu_on, 0, 0, 0, 0}; }, "section"},
+      {"no end",
+       [](auto& p) {
+         p.code[8] = {Op::gpu_on, 0, 0, 0, 0};
+       },
+       "section"},
       {"no beginning", [](auto& p) { p.loops.push_back(p.loops[0]); }, "loop 3 is not in the code"},
-      {"where outside", [](auto& p) { p.code[7] = {Op::where, 0, 0, 0, 0}; }, "outside of the where"},
+      {"where outside",
+       [](auto& p) {
+         p.code[7] = {Op::where, 0, 0, 0, 0};
+       },
+       "outside of the where"},
       {"where of another", [](auto& p) { p.code[4].a = 1; }, "outside of the where"},
-      {"statement in where", [](auto& p) { p.code[2] = {Op::barrier, 0, 0, 0, 0}; },
+      {"statement in where",
+       [](auto& p) {
+         p.code[2] = {Op::barrier, 0, 0, 0, 0};
+       },
        "contain only expressions"},
       {"where without where", [](auto& p) { p.loops[0].body = 4; }, "ends where clauses"},
-      {"exit of another", [](auto& p) { p.code[7] = {Op::loop_exit, 0, 1, 0, 0}; }, "innermost"},
-      {"cycle outside", [](auto& p) { p.code[25] = {Op::loop_cycle, 0, 1, 0, 0}; }, "innermost"},
+      {"exit of another",
+       [](auto& p) {
+         p.code[7] = {Op::loop_exit, 0, 1, 0, 0};
+       },
+       "innermost"},
+      {"cycle outside",
+       [](auto& p) {
+         p.code[25] = {Op::loop_cycle, 0, 1, 0, 0};
+       },
+       "innermost"},
   });
 }
 
@@ -165,11 +196,16 @@ TEST(Structure, WrongSectionsAreRefused) {
       {"pardo of another", [](auto& p) { p.loops[1].section = 1; }, "another section"},
       {"do of one", [](auto& p) { p.loops[0].section = 0; }, "a do has a section"},
       {"statement",
-       [](auto& p) { p.code[24] = {Op::barrier, 0, 0, 0, 0}; },
+       [](auto& p) {
+         p.code[24] = {Op::barrier, 0, 0, 0, 0};
+       },
        "sections contain only pardos"},
       {"do", [](auto& p) { p.loops[1].kind = LoopKind::do_, p.loops[1].indices = {0}; },
        "a do has a section"},
-      {"end alone", [](auto& p) { p.code[25] = {Op::section_end, 0, 0, 0, 0}; },
+      {"end alone",
+       [](auto& p) {
+         p.code[25] = {Op::section_end, 0, 0, 0, 0};
+       },
        "does not end the innermost section"},
   });
 }
@@ -180,9 +216,21 @@ TEST(Structure, JumpsAcrossLimitsAreRefused) {
       {"out of a loop", [](auto& p) { p.code[6].a = 9; }, words},
       {"into where clauses", [](auto& p) { p.code[6].a = 4; }, words},
       {"before the loop", [](auto& p) { p.code[6].a = 0; }, words},
-      {"into a loop", [](auto& p) { p.code[25] = {Op::jump, 0, 7, 0, 0}; }, words},
-      {"into a section", [](auto& p) { p.code[25] = {Op::jump, 0, 17, 0, 0}; }, words},
-      {"into a proc", [](auto& p) { p.code[25] = {Op::jump, 0, 27, 0, 0}; }, words},
+      {"into a loop",
+       [](auto& p) {
+         p.code[25] = {Op::jump, 0, 7, 0, 0};
+       },
+       words},
+      {"into a section",
+       [](auto& p) {
+         p.code[25] = {Op::jump, 0, 17, 0, 0};
+       },
+       words},
+      {"into a proc",
+       [](auto& p) {
+         p.code[25] = {Op::jump, 0, 27, 0, 0};
+       },
+       words},
   });
 }
 
@@ -196,7 +244,11 @@ TEST(Structure, WrongAccessesAreRefused) {
       {"shared", [](auto& p) { p.code[22].b = 0; }, "access 1 does not belong"},
       {"no get for it", [](auto& p) { p.accesses.push_back(p.accesses[0]); }, foreign},
       {"other loop", [](auto& p) { p.accesses[0].loops = {2}; }, "has an access with loop 2"},
-      {"too many loops", [](auto& p) { p.accesses[0].loops = {1, 1}; }, "has an access with loop 1"},
+      {"too many loops",
+       [](auto& p) {
+         p.accesses[0].loops = {1, 1};
+       },
+       "has an access with loop 1"},
       {"missing loop", [](auto& p) { p.accesses[0].loops = {77}; }, "has an access with loop 77"},
   });
   Program program = sample();

@@ -10,9 +10,9 @@ namespace {
 bool check(std::string_view text) { return is_text(std::as_bytes(std::span(text))); }
 
 TEST(Utf8, TextIsAccepted) {
-  for (const char* text : {"", "plain", "\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80",
-                           "\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbf", "\xf0\x90\x80\x80",
-                           "\xf4\x8f\xbf\xbf", "a\xc3\xa4z"})
+  for (const char* text :
+       {"", "plain", "\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",
+        "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf", "a\xc3\xa4z"})
     EXPECT_TRUE(check(text)) << text;
 }
 

@@ -27,9 +27,7 @@ struct Calls : Assembler {
   }
   void use() { emit(Op::print_block, block); }
   // A do over one index around a call of proc 1.
-  void call_in_do(std::uint32_t index) {
-    begin(LoopKind::do_, {index}), emit(Op::call, 1), end();
-  }
+  void call_in_do(std::uint32_t index) { begin(LoopKind::do_, {index}), emit(Op::call, 1), end(); }
 };
 
 TEST(VerifyBindings, IndicesOfCallersAreBound) {
@@ -140,10 +138,10 @@ void emit_joint(Calls& p, Op op) {
 }
 
 TEST(VerifyBindings, JointOperationsDoNotLieInAPardo) {
-  for (const Op op : {Op::barrier, Op::section_begin, Op::delete_, Op::collective_scalar,
-                      Op::collective_int, Op::collective_static, Op::assert_same_scalar,
-                      Op::assert_same_int, Op::assert_same_static, Op::broadcast_static,
-                      Op::set_persistent, Op::restore_persistent, Op::loop_begin}) {
+  for (const Op op :
+       {Op::barrier, Op::section_begin, Op::delete_, Op::collective_scalar, Op::collective_int,
+        Op::collective_static, Op::assert_same_scalar, Op::assert_same_int, Op::assert_same_static,
+        Op::broadcast_static, Op::set_persistent, Op::restore_persistent, Op::loop_begin}) {
     SCOPED_TRACE(static_cast<int>(op));
     {
       Calls p;  // alone it is right
@@ -170,8 +168,7 @@ TEST(VerifyBindings, JointOperationsDoNotLieInAPardo) {
 TEST(VerifyBindings, HostileDepthEndsInARefusal) {
   Calls p;
   for (int loop = 0; loop < 300; ++loop) p.simple("s" + std::to_string(loop));
-  for (std::uint32_t index = p.ii + 1; index < p.ii + 301; ++index)
-    p.begin(LoopKind::do_, {index});
+  for (std::uint32_t index = p.ii + 1; index < p.ii + 301; ++index) p.begin(LoopKind::do_, {index});
   for (int loop = 0; loop < 300; ++loop) p.end();
   p.close_proc(Op::halt);
   expect_refused(p.program, "binds too many indices");
