@@ -13,7 +13,7 @@
 #include "base/digest.hpp"
 #include "host_gemm.hpp"
 #include "sial/builtins/builtins.hpp"
-#include "sial/code/load.hpp"
+#include "sial/code/load_program.hpp"
 #include "sial/exchange/sim/simulation.hpp"
 #include "sial/job/binding.hpp"
 #include "sial/job/read_job.hpp"

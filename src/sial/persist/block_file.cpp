@@ -93,7 +93,7 @@ bool shape_of(const Entry& entry, std::uint64_t file_bytes, Shape& shape) {
 Status write_block_file(const std::filesystem::path& path,
                         const std::vector<NumberedBlock>& blocks) {
   const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (!file.valid()) return problem(path, std::string("cannot create (") + strerror(errno) + ")");
+  if (!file) return problem(path, std::string("cannot create (") + strerror(errno) + ")");
   std::vector<Entry> index;
   std::uint64_t offset = sizeof(Header) + blocks.size() * sizeof(Entry);
   for (const auto& [number, block] : blocks) {
@@ -123,7 +123,7 @@ Status read_block_file(const std::filesystem::path& path, BlockPool& pool,
                        const std::function<bool(std::uint64_t)>& wanted,
                        const std::function<void(std::uint64_t, BlockPtr)>& take) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return problem(path, std::string("cannot open (") + strerror(errno) + ")");
+  if (!file) return problem(path, std::string("cannot open (") + strerror(errno) + ")");
   const off_t end = ::lseek(file.get(), 0, SEEK_END);
   if (end < 0) return problem(path, std::string("cannot read (") + strerror(errno) + ")");
   const auto file_bytes = static_cast<std::uint64_t>(end);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "sial/operations/operations.hpp"
+#include "sial/operations/contraction.hpp"
+#include "sial/operations/copy.hpp"
+#include "sial/operations/elements.hpp"
 #include "sial/worker/worker.hpp"
 
 namespace ob::sial {
@@ -180,6 +182,11 @@ Worker::Step Worker::block_statement() {
   return one ? one_operand_statement() : two_operand_statement();
 }
 
+// Goes on behind an operation, which fails only if there is no memory for its work.
+Worker::Step Worker::done(const Status& status) {
+  return status.ok() ? Step::next : fail("R10 " + status.message());
+}
+
 // The operands are looked up before the destination, which may be created then.
 Worker::Step Worker::one_operand_statement() {
   const Instruction& now = instruction();
@@ -191,8 +198,7 @@ Worker::Step Worker::one_operand_statement() {
     return found;
   }
   const double factor = now.op == Opcode::block_scale ? pop_scalar() : 1.0;
-  copy(target, source, factor, how, scratch_);
-  return Step::next;
+  return done(copy(target, source, factor, how, scratch_));
 }
 
 Worker::Step Worker::two_operand_statement() {
@@ -208,12 +214,11 @@ Worker::Step Worker::two_operand_statement() {
     return found;
   }
   switch (now.op) {
-    case Opcode::block_add: add(target, left, right, scratch_); break;
-    case Opcode::block_subtract: subtract(target, left, right, scratch_); break;
-    case Opcode::block_outer: outer(target, left, right, how, scratch_); break;
-    default: contract(target, left, right, how, *setting_.gemm, scratch_); break;
+    case Opcode::block_add: return done(add(target, left, right, scratch_));
+    case Opcode::block_subtract: return done(subtract(target, left, right, scratch_));
+    case Opcode::block_outer: return done(outer(target, left, right, how, scratch_));
+    default: return done(contract(target, left, right, how, *setting_.gemm, scratch_));
   }
-  return Step::next;
 }
 
 Worker::Step Worker::slice_statement() {
@@ -227,15 +232,14 @@ Worker::Step Worker::slice_statement() {
     View target;
     if (const Step step = operand_at(whole, source); step != Step::next) return step;
     if (const Step step = destination(now.a, false, target); step != Step::next) return step;
-    copy(target, Geometry::part(whole, source), 1.0, Assign::set, scratch_);
-    return Step::next;
+    return done(copy(target, Geometry::part(whole, source), 1.0, Assign::set,
+                     scratch_));
   }
   ConstView source;
   View target;
   if (const Step step = operand(now.b, source); step != Step::next) return step;
   if (const Step step = destination_at(whole, true, target); step != Step::next) return step;
-  copy(Geometry::part(whole, target), source, 1.0, Assign::set, scratch_);
-  return Step::next;
+  return done(copy(Geometry::part(whole, target), source, 1.0, Assign::set, scratch_));
 }
 
 Worker::Step Worker::static_statement() {
@@ -250,9 +254,8 @@ Worker::Step Worker::static_statement() {
   if (!(source.shape() == target.shape())) {
     return fail("R05 the two statics have different extents");
   }
-  copy(view, read_only(dense_view(source.shape(), source.data())), 1.0,
-       static_cast<Assign>(now.x), scratch_);
-  return Step::next;
+  return done(copy(view, read_only(dense_view(source.shape(), source.data())), 1.0,
+                   static_cast<Assign>(now.x), scratch_));
 }
 
 Worker::Step Worker::region_statement() {
@@ -283,7 +286,10 @@ Worker::Step Worker::region_statement() {
     }
     view.labels = source.labels;
     view.simple = source.simple;
-    copy(view, source, 1.0, Assign::set, scratch_);
+    if (const Step copied = done(copy(view, source, 1.0, Assign::set, scratch_));
+        copied != Step::next) {
+      return copied;
+    }
   } else {
     View target;
     if (const Step found = destination(now.a, false, target); found != Step::next) return found;
@@ -293,7 +299,8 @@ Worker::Step Worker::region_statement() {
     }
     view.labels = target.labels;
     view.simple = target.simple;
-    copy(target, read_only(view), 1.0, Assign::set, scratch_);
+    const Step copied = done(copy(target, read_only(view), 1.0, Assign::set, scratch_));
+    if (copied != Step::next) return copied;
   }
   depth_ -= bounds_count;
   return Step::next;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sial/operations/operations.hpp"
+#include "sial/operations/elements.hpp"
 #include "sial/worker/worker.hpp"
 
 namespace ob::sial {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "sial/operations/operations.hpp"
+#include "sial/operations/elements.hpp"
 #include "sial/worker/worker.hpp"
 
 namespace ob::sial {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sial/operations/operations.hpp"
+#include "sial/operations/copy.hpp"
 #include "sial/worker/worker.hpp"
 
 namespace ob::sial {
@@ -100,7 +100,8 @@ Worker::Step Worker::put_block() {
     if (source.elements() != target.elements()) {
       return fail("R05 the block that is put has other extents than its place");
     }
-    copy(target, source, 1.0, Assign::set, scratch_);
+    const Step done_copying = done(copy(target, source, 1.0, Assign::set, scratch_));
+    if (done_copying != Step::next) return done_copying;
     block = std::move(*copied);
   }
   const auto kind = how == Assign::set ? MessageKind::put : MessageKind::accumulate;

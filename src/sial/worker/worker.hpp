@@ -146,6 +146,7 @@ class Worker {
   Step destination_at(const BlockPlace& place, bool updates, View& view);
   Step region_at(const BlockPlace& place, View& view);
   Step block_statement();
+  Step done(const Status& status);
   Step one_operand_statement();
   Step two_operand_statement();
   Step slice_statement();
