@@ -58,7 +58,7 @@ Status write_all(int file, const std::filesystem::path& path, const void* data,
   return {};
 }
 
-Status read_all(int file, const std::filesystem::path& path, void* data, std::uint64_t bytes,
+Status read_exactly(int file, const std::filesystem::path& path, void* data, std::uint64_t bytes,
                 std::uint64_t offset) {
   auto* to = static_cast<char*>(data);
   while (bytes > 0) {
@@ -74,7 +74,7 @@ Status read_all(int file, const std::filesystem::path& path, void* data, std::ui
 }
 
 // Returns the shape of an entry; nothing if no block can have it.
-bool shape_of(const Entry& entry, std::uint64_t file_bytes, Shape& shape) {
+bool entry_shape(const Entry& entry, std::uint64_t file_bytes, Shape& shape) {
   if (entry.rank > kMaxRank) return false;
   shape.rank = entry.rank;
   shape.extents = entry.extents;
@@ -128,7 +128,7 @@ Status read_block_file(const std::filesystem::path& path, BlockPool& pool,
   if (end < 0) return problem(path, std::string("cannot read (") + strerror(errno) + ")");
   const auto file_bytes = static_cast<std::uint64_t>(end);
   Header header;
-  OB_RETURN_IF_ERROR(read_all(file.get(), path, &header, sizeof header, 0));
+  OB_RETURN_IF_ERROR(read_exactly(file.get(), path, &header, sizeof header, 0));
   if (header.magic != kMagic) return problem(path, "this is no file of saved blocks");
   if (header.version != kVersion) return problem(path, "another version has written the file");
   if (header.count > (file_bytes - sizeof header) / sizeof(Entry)) {
@@ -136,16 +136,16 @@ Status read_block_file(const std::filesystem::path& path, BlockPool& pool,
   }
   std::vector<Entry> index(static_cast<std::size_t>(header.count));
   const std::uint64_t index_bytes = header.count * sizeof(Entry);
-  OB_RETURN_IF_ERROR(read_all(file.get(), path, index.data(), index_bytes, sizeof header));
+  OB_RETURN_IF_ERROR(read_exactly(file.get(), path, index.data(), index_bytes, sizeof header));
   if (digest_of_bytes(index.data(), index_bytes) != header.index_digest) {
     return problem(path, "the table of blocks is damaged (its checksum is wrong)");
   }
   for (const Entry& entry : index) {
     if (!wanted(entry.number)) continue;
     Shape shape;
-    if (!shape_of(entry, file_bytes, shape)) return problem(path, "the table of blocks is damaged");
+    if (!entry_shape(entry, file_bytes, shape)) return problem(path, "the table of blocks is damaged");
     OB_ASSIGN_OR_RETURN(BlockPtr block, pool.allocate(shape));
-    OB_RETURN_IF_ERROR(read_all(file.get(), path, block->data(), block->bytes(), entry.offset));
+    OB_RETURN_IF_ERROR(read_exactly(file.get(), path, block->data(), block->bytes(), entry.offset));
     if (digest_of_bytes(block->data(), block->bytes()) != entry.digest) {
       return problem(path, "block " + std::to_string(entry.number) +
                                " is damaged (its checksum is wrong)");

@@ -11,7 +11,7 @@
 namespace ob::sial {
 namespace {
 
-ConstView read_only(const View& view) noexcept {
+ConstView const_view(const View& view) noexcept {
   ConstView same;
   same.data = view.data;
   same.rank = view.rank;
@@ -103,7 +103,7 @@ Worker::Step Worker::operand_at(const BlockPlace& place, ConstView& view) {
   if (array.contiguous) {
     View region;
     const Step found = region_at(place, region);
-    if (found == Step::next) view = read_only(region);
+    if (found == Step::next) view = const_view(region);
     return found;
   }
   const BlockPtr* block = store_.find(place.array, place.number);
@@ -254,7 +254,7 @@ Worker::Step Worker::static_statement() {
   if (!(source.shape() == target.shape())) {
     return fail("R05 the two statics have different extents");
   }
-  return done(copy(view, read_only(dense_view(source.shape(), source.data())), 1.0,
+  return done(copy(view, const_view(dense_view(source.shape(), source.data())), 1.0,
                    static_cast<Assign>(now.x), scratch_));
 }
 
@@ -299,7 +299,7 @@ Worker::Step Worker::region_statement() {
     }
     view.labels = target.labels;
     view.simple = target.simple;
-    const Step copied = done(copy(target, read_only(view), 1.0, Assign::set, scratch_));
+    const Step copied = done(copy(target, const_view(view), 1.0, Assign::set, scratch_));
     if (copied != Step::next) return copied;
   }
   depth_ -= bounds_count;

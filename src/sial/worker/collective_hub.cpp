@@ -5,7 +5,7 @@
 namespace ob::sial {
 namespace {
 
-void combine(Message& whole, const Message& part) {
+void combine_parts(Message& whole, const Message& part) {
   const auto kind = static_cast<Contribution>(part.array);
   for (std::size_t i = 0; i < whole.words.size() && i < part.words.size(); ++i) {
     if (kind == Contribution::barrier) whole.words[i] |= part.words[i];
@@ -40,7 +40,7 @@ std::optional<Message> CollectiveHub::add(Message part) {
   result.kind = MessageKind::result;
   if (!from_one) {
     for (std::size_t worker = 1; worker < parts_.size(); ++worker) {
-      combine(result, *parts_[worker]);
+      combine_parts(result, *parts_[worker]);
     }
   }
   return result;

@@ -6,7 +6,7 @@
 namespace ob::sial {
 namespace {
 
-constexpr std::uint64_t kTurn = 1'000'000;  // instructions of a worker, with seed 0
+constexpr std::uint64_t kWholeTurn = 1'000'000;  // instructions of a worker, with seed 0
 constexpr std::uint64_t kMostInTurn = 60;   // with another seed: a few statements
 
 }  // namespace
@@ -54,7 +54,7 @@ bool Simulation::deliver_one() {
 }
 
 Status Simulation::run_worker(Rank rank) {
-  const std::uint64_t turn = in_order_ ? kTurn : 1 + random_() % kMostInTurn;
+  const std::uint64_t turn = in_order_ ? kWholeTurn : 1 + random_() % kMostInTurn;
   outcomes_[rank] = workers_[rank]->run(turn);
   if (outcomes_[rank] == Outcome::failed) {
     return {Code::invalid_argument, workers_[rank]->failure()};

@@ -19,7 +19,7 @@ namespace ob::sial {
 /// a random generator chooses who runs, for how many instructions, and which message arrives next.
 /// Messages from one rank to another keep their order. One seed always gives the same run.
 /// Threads: owner only
-class Simulation : private Exchange {
+class Simulation final : public Exchange {
  public:
   /// @param setting its `workers` and `servers` are created
   Simulation(const WorkerSetting& setting, const BlockServer::Options& server,
@@ -30,13 +30,14 @@ class Simulation : private Exchange {
   /// `stop`
   Status run();
 
+  void send(Message message) override;
   Worker& worker(Rank rank) { return *workers_[rank]; }
   BlockServer& server(Rank rank) { return *servers_[rank]; }
 
  private:
   using Channel = std::deque<Message>;
 
-  void send(Message message) override;
+
   bool deliver_one();
   Status run_worker(Rank rank);
 
