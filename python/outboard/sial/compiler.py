@@ -8,21 +8,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from outboard.sial import tree
+from outboard.sial.binding import check_binding
 from outboard.sial.bytecode import write
 from outboard.sial.calls import CallGraph, call_graph
 from outboard.sial.diagnostics import Diagnostics
 from outboard.sial.emit import StatementWriter
 from outboard.sial.emit_expressions import ExpressionWriter
+from outboard.sial.flow import warn_flow
 from outboard.sial.modules import Reader
 from outboard.sial.names import resolve
 from outboard.sial.opcodes import Op
+from outboard.sial.parallel import check_parallel
 from outboard.sial.pools import Pools
 from outboard.sial.records import Program
 from outboard.sial.scope import Scope
 from outboard.sial.source import Source
 from outboard.sial.statements import check
-from outboard.sial.symbols import Special, Symbol
+from outboard.sial.symbols import Array, Index, Int, Scalar, Special, Symbol
 from outboard.sial.tree import Proc
+from outboard.sial.warnings import warn
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,12 @@ def _compile(reader: Reader, diagnostics: Diagnostics, options: Options) -> Resu
         one for scope in scopes.values() for one in scope.own.values() if isinstance(one, Proc)
     ]
     graph = call_graph(main.body, procs, diagnostics)
+    check_binding(graph, diagnostics)
+    check_parallel(graph, diagnostics)
+    if not diagnostics.errors:
+        # Behind an error, most of them would follow from it.
+        warn(graph, scopes[main.source], diagnostics)
+        warn_flow(graph, diagnostics)
     if diagnostics.errors or options.check_only or main.program is None:
         return Result(diagnostics, reader.sources, None)
     program = _emit(main, graph, scopes, reader.sources, diagnostics, options)
@@ -109,6 +119,8 @@ def _emit(
     for source in sources:
         digest = hashlib.sha256(source.data).digest()
         program["source"].append({"name": pools.string(source.name), "sha256": digest})
+    if options.level == 0:
+        _add_declared(pools, scopes)
     writer = ExpressionWriter(pools, diagnostics)
     procs = {proc: number for number, proc in enumerate(graph.procs, start=1)}
     statements = StatementWriter(writer, procs)
@@ -121,6 +133,21 @@ def _emit(
         end = len(program["code"])
         program["proc"].append({"name": name, "first": first, "end": end})
     return program
+
+
+def _add_declared(pools: Pools, scopes: dict[int, Scope]) -> None:
+    """Adds all declared objects, used or not."""
+    for scope in scopes.values():
+        for symbol in scope.own.values():
+            match symbol:
+                case Int() | Scalar():
+                    pools.variable(symbol)
+                case Index():
+                    pools.index(symbol)
+                case Array():
+                    pools.array(symbol)
+                case Special():
+                    pools.super_instruction(symbol)
 
 
 def _qualified(scopes: dict[int, Scope]) -> dict[Symbol, str]:

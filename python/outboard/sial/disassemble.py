@@ -104,7 +104,7 @@ class _Shown:
         if section in ("int_constant", "scalar_constant"):
             return repr(record["value"])
         name = record.get("name")
-        return str(self._program["string"][name]["text"]) if self._has(name) else "?"
+        return self._program.string(int(name or 0)) if self._has(name) else "?"
 
     def _has(self, name: object) -> bool:
         return isinstance(name, int) and name < len(self._program["string"])
