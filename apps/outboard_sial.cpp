@@ -179,7 +179,6 @@ class Ranks {
              const ob::apps::SialOptions& options, ob::apps::StateDump& dump) {
 #ifdef OUTBOARD_SIAL_MPI
     if (rank_ != nullptr) {
-      OB_RETURN_IF_ERROR(exchange_->compare(loaded.digest));
       return rank_->run(setting, server_options(options, exchange_->rank()), [&](Worker& worker) {
         if (!options.dump_state.empty()) dump.add(loaded.program, exchange_->rank(), worker);
       });
@@ -187,6 +186,16 @@ class Ranks {
 #endif
     (void)loaded;
     return run_here(setting, options, dump);
+  }
+
+  // Checks that all ranks have the same programs.
+  Status compare(const std::vector<std::unique_ptr<Loaded>>& programs) {
+    std::uint64_t digest = programs.size();
+    for (const auto& loaded : programs) digest = digest * 31 + loaded->digest;
+#ifdef OUTBOARD_SIAL_MPI
+    if (rank_ != nullptr) return exchange_->compare(digest);
+#endif
+    return {};
   }
 
   std::string dump_path(const ob::apps::SialOptions& options) const {
@@ -218,6 +227,9 @@ int run(Ranks& ranks, ob::apps::SialOptions& options) {
   if (!job.ok()) return ranks.first() ? complain(job.status(), kUsage) : kUsage;
   auto programs = load_all(*job);
   if (!programs.ok()) return ranks.first() ? complain(programs.status(), kUsage) : kUsage;
+  if (const Status same = ranks.compare(*programs); !same.ok()) {
+    return ranks.first() ? complain(same, kUsage) : kUsage;
+  }
   auto gemm = ob::apps::open_host_gemm(options.threads);
   if (!gemm.ok()) return complain(gemm.status(), kInternal);
   const SuperFunctions functions = builtin_functions();

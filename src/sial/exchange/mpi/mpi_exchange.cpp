@@ -235,6 +235,13 @@ void MpiExchange::rest(bool moved) {
   wake_ = false;
 }
 
+void MpiExchange::flush() {
+  progress_until([this] {
+    const std::lock_guard lock(mutex_);
+    return outgoing_.empty() && sending_.empty();
+  });
+}
+
 bool MpiExchange::close(unsigned patience_ms) {
   for (Rank to = 0; to < ranks_; ++to) {
     if (to == rank_) continue;

@@ -46,6 +46,8 @@ class MpiExchange final : public Exchange {
   void progress_until(Done done) {
     while (!done()) step();
   }
+  /// Moves messages until all queued ones have left.   Threads: the one that created this
+  void flush();
   /// Wakes the thread that progresses, so that it asks `done()`.   Threads: any
   void wake();
   /// Sends what is queued, tells all ranks that nothing follows, and drops what they still send.

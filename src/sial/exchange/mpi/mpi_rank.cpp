@@ -134,6 +134,7 @@ Status MpiRank::run_server(const WorkerSetting& setting, const BlockServer::Opti
     }
     return over;
   });
+  exchange_.flush();  // the answers, before the workers begin the next program
   return status;
 }
 
