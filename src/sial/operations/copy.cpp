@@ -7,8 +7,9 @@
 namespace ob::sial {
 namespace {
 
-constexpr std::int64_t kBoxElements = 2048;  // 16 KiB on each side: half of a first-level cache
-constexpr std::int64_t kShortestInner = 16;  // two cache lines
+constexpr std::int64_t kBoxElements = 8192;  // 64 KiB on each side: a part of a second-level cache
+constexpr std::int64_t kShortestInner =
+    32;  // measured: rows this long keep the prefetchers running
 
 Axes<2> copy_axes(const View& d, const ConstView& b) {
   const LongDimensions long_d = long_dimensions(d);
