@@ -1,5 +1,5 @@
 #pragma once
-// Matrix products in this machine's BLAS library.
+// The matrix product of the BLAS library of this machine, for contractions on the host.
 
 #include <memory>
 
@@ -8,8 +8,8 @@
 
 namespace ob::apps {
 
-/// Opens the library of the cpu backend.   Errors: unavailable without a library
-/// @param threads of each product
+/// Opens the library that the cpu backend uses, with this number of threads.
+/// Errors: unavailable without a library; sial::LoopGemm is a substitute then
 Result<std::unique_ptr<sial::Gemm>> open_host_gemm(unsigned threads);
 
 }  // namespace ob::apps

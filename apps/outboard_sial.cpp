@@ -12,6 +12,7 @@
 
 #include "base/digest.hpp"
 #include "host_gemm.hpp"
+#include "host_lapack.hpp"
 #include "sial/builtins/builtins.hpp"
 #include "sial/code/load_program.hpp"
 #include "sial/exchange/sim/simulation.hpp"
@@ -232,7 +233,9 @@ int run(Ranks& ranks, ob::apps::SialOptions& options) {
   }
   auto gemm = ob::apps::open_host_gemm(options.threads);
   if (!gemm.ok()) return complain(gemm.status(), kInternal);
-  const SuperFunctions functions = builtin_functions();
+  auto lapack = ob::apps::open_host_lapack(options.threads);
+  if (!lapack.ok()) return complain(lapack.status(), kInternal);
+  const SuperFunctions functions = builtin_functions(*lapack);
   ob::apps::StateDump dump;
   for (const auto& loaded : *programs) {
     if (ranks.first()) {

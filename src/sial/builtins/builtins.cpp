@@ -1,15 +1,15 @@
 #include "sial/builtins/builtins.hpp"
 
 namespace ob::sial {
-namespace {
 
-Status get_my_rank(CallContext& context, std::span<CallArgument> arguments) {
-  *arguments[0].scalar = context.rank;
-  return {};
+SuperFunctions builtin_functions(const std::shared_ptr<Lapack>& lapack) {
+  SuperFunctions functions;
+  add_fills(functions);
+  add_element_functions(functions);
+  add_worker_functions(functions);
+  add_matrix_functions(functions, lapack);
+  add_diis(functions, lapack);
+  return functions;
 }
-
-}  // namespace
-
-SuperFunctions builtin_functions() { return {{"get_my_rank", {"w", get_my_rank}}}; }
 
 }  // namespace ob::sial

@@ -26,9 +26,13 @@ class CopyPlan {
   bool in_place() const noexcept;
 
  private:
+  struct Work;
+  void split(Work& work, double* d, const double* b) const;
+  void run_box(const Work& work, double* d, const double* b) const;
+
   Axes<2> outer_;         // without the axes of the inner loop
-  Axis<2> row_, column_;  // stride 1 in D, stride 1 in B
-  enum class Inner { run, transpose, strided } inner_ = Inner::run;
+  Axis<2> row_, column_;  // of the inner loop
+  enum class Inner { runs, transpose, strided } inner_ = Inner::runs;
 };
 
 /// d = s b, d += s b, d -= s b, where `assign` is set, add or subtract. Reads B before D changes,

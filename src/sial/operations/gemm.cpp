@@ -18,6 +18,11 @@ void LoopGemm::run(char transa, char transb, std::int64_t m, std::int64_t n, std
                    double alpha, const double* a, std::int64_t lda, const double* b,
                    std::int64_t ldb, double beta, double* c, std::int64_t ldc) {
   const Kernels& loops = kernels();
+  if (transa == 'N' && m * k <= kRows * kDepth && n <= kColumns) {  // fits the cache where it is
+    loops.product(m, n, k, alpha, a, lda, b, transb == 'N' ? 1 : ldb, transb == 'N' ? ldb : 1, beta,
+                  c, ldc);
+    return;
+  }
   alignas(64) double packed[kRows * kDepth];
   for (std::int64_t j = 0; j < n; j += kColumns) {
     const std::int64_t columns = std::min(kColumns, n - j);
