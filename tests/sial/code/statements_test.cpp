@@ -52,7 +52,7 @@ const std::vector<Statement>& right_statements() {
              w.emit(Op::push_index, w.i);
          w.emit(Op::int_add), w.emit(Op::int_negate), w.emit(Op::push_index, w.ii);
          for (const Op op : {Op::int_subtract, Op::int_multiply}) w.emit(op), push(w, "i");
-         w.emit(Op::int_divide), w.emit(Op::store_int, w.n, 0, 0, 3);
+         w.emit(Op::int_divide), w.emit(Op::int_add), w.emit(Op::store_int, w.n, 0, 0, 3);
        }},
       {"scalar expression",
        [](auto& w) {
@@ -336,7 +336,8 @@ const std::vector<WrongStatement>& wrong_labels() {
          w.emit(Op::block_slice, w.select(w.part, {w.ii, w.j}), w.select(w.t, {w.ii, w.k}));
        },
        "slice or insert"},
-      {"label once", [](auto& w) { w.emit(Op::block_contract, ij(w), ik(w), ik(w)); },
+      {"label once",
+       [](auto& w) { w.emit(Op::block_contract, ij(w), ik(w), w.select(w.y, {w.j})); },
        "only one operand"},
       {"label twice", [](auto& w) { w.emit(Op::block_contract, ij(w), i_i(w), kj(w)); },
        "twice in one operand"},
