@@ -227,6 +227,8 @@ TEST(ReadJob, BrokenTomlNamesTheLine) {
   expect_refused("[ints\n", ":3: no TOML");
   expect_refused("[ints]\nn = 1\nn = 2", ":5: no TOML");
   expect_refused("\xff", ": no TOML");
+  expect_refused(std::string("[\x02ints]\nn = 1"), ":3: no TOML");
+  expect_refused("[ =ints]", ":3: no TOML");
   expect_refused("a = " + std::string(100000, '['), ": no TOML");
 }
 
