@@ -229,6 +229,8 @@ TEST(ReadJob, BrokenTomlNamesTheLine) {
   expect_refused("\xff", ": no TOML");
   expect_refused(std::string("[\x02ints]\nn = 1"), ":3: no TOML");
   expect_refused("[ =ints]", ":3: no TOML");
+  expect_refused("\xc3\xa4 = 1", ":3: no TOML");
+  expect_refused("[a\xc3\xa2]", ":3: no TOML");
   expect_refused("a = " + std::string(100000, '['), ": no TOML");
 }
 
