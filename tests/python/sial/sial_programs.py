@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from outboard.sial.compiler import Options, Result, compile_text
 from outboard.sial.opcodes import Op
 from outboard.sial.records import Program
@@ -57,7 +59,7 @@ def evaluate(program: Program) -> dict[str, float]:
     compiler's folding of constants, and follows docs/sial/bytecode.md."""
     stack: list[float] = []
     variables: dict[str, float] = {}
-    two = {
+    two: dict[Op, Callable[[float, float], float]] = {
         Op.INT_ADD: lambda p, q: p + q,
         Op.INT_SUBTRACT: lambda p, q: p - q,
         Op.INT_MULTIPLY: lambda p, q: p * q,
@@ -68,7 +70,7 @@ def evaluate(program: Program) -> dict[str, float]:
         Op.SCALAR_DIVIDE: lambda p, q: p / q,
         Op.SCALAR_POWER: lambda p, q: p**q,
     }
-    one_ = {
+    one_: dict[Op, Callable[[float], float]] = {
         Op.INT_NEGATE: lambda p: -p,
         Op.SCALAR_NEGATE: lambda p: -p,
         Op.SCALAR_SQRT: lambda p: p**0.5,

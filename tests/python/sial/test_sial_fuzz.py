@@ -18,7 +18,8 @@ GOLDEN = [
     file.read_text()
     for file in sorted((ROOT / "tests" / "python" / "sial" / "golden").glob("*.sial"))
 ]
-WORDS = [*sorted(RESERVED), *'i j k a b t x n norb 1 2 2.0 .5 "s" + - * / ** ^ = += -= *='.split()]
+WORDS = [*sorted(RESERVED), *'i j k a b t x n norb 1 2 2.0 .5 "s" + - * / ** ^'.split()]
+WORDS += "= += -= *=".split()
 WORDS += [*"( ) [ ] , : == != < <= > >= \n \n \n # é \0 ! 99999999999999999999 1.0e999".split(" ")]
 SECONDS = float(os.environ.get("OUTBOARD_FUZZ_SECONDS", "3"))
 
@@ -103,8 +104,8 @@ def test_bytes_that_are_no_text(tmp_path: object) -> None:
 
 def test_a_long_program() -> None:
     loops = "".join(
-        f"  do i\n    do j\n      a[i,j] = {k}.0\n      if x > {k}.0\n        x += a[i,j] * b[j,i]\n"
-        "      endif\n    enddo j\n  enddo i\n  call p\n  println x\n"
+        f"  do i\n    do j\n      a[i,j] = {k}.0\n      if x > {k}.0\n"
+        "        x += a[i,j] * b[j,i]\n      endif\n    enddo j\n  enddo i\n  call p\n  println x\n"
         for k in range(700)
     )
     text = "sial long\n  predefined int norb\n  aoindex i = 1:norb\n  aoindex j = 1:norb\n"

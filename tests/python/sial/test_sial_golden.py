@@ -19,9 +19,9 @@ GOLDEN = Path(__file__).parent / "golden"
 CODES = sorted([*ERRORS, *WARNINGS])
 
 
-def compiled(code: str, **options: bool) -> Result:
+def compiled(code: str, *, strict: bool = False) -> Result:
     file = GOLDEN / f"{code}.sial"
-    return compile_file(file, file.name, Options(folders=(GOLDEN / "library",), **options))
+    return compile_file(file, file.name, Options(folders=(GOLDEN / "library",), strict=strict))
 
 
 def shown(result: Result) -> str:

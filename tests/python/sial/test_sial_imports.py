@@ -21,7 +21,8 @@ def strings(result: Result, section: str) -> list[str]:
 def test_procs_and_declarations_are_imported(tmp_path: Path) -> None:
     result = compiled(
         tmp_path,
-        'import "tools.sial"\nsial main\n  x = 1.0\n  call tools.twice\n  call twice\nendsial main\n',
+        'import "tools.sial"\nsial main\n  x = 1.0\n  call tools.twice\n  call twice\n'
+        "endsial main\n",
         tools="sial tools\n scalar x\n proc twice\n x *= 2.0\n endproc twice\nendsial tools\n",
     )
     assert strings(result, "proc") == ["main", "twice"]
@@ -34,7 +35,8 @@ def test_procs_and_declarations_are_imported(tmp_path: Path) -> None:
 
 def test_a_file_is_read_once(tmp_path: Path) -> None:
     common = "sial common\n  predefined int norb\n  int n\nendsial common\n"
-    one = 'import "common.sial"\nsial {0}\n  proc {0}_p\n    n += norb\n  endproc {0}_p\nendsial {0}\n'
+    one = 'import "common.sial"\nsial {0}\n  proc {0}_p\n    n += norb\n  endproc {0}_p\n'
+    one += "endsial {0}\n"
     result = compiled(
         tmp_path,
         'import "a.sial"\nimport "b.sial"\nimport "common.sial"\nsial main\n  call a_p\n'
@@ -60,7 +62,8 @@ def test_names_of_imported_imports_are_not_visible(tmp_path: Path) -> None:
 def test_a_predefined_value_is_one_object(tmp_path: Path) -> None:
     result = compiled(
         tmp_path,
-        'import "a.sial"\nsial main\n  predefined int norb\n  call p\n  println norb\nendsial main\n',
+        'import "a.sial"\nsial main\n  predefined int norb\n  call p\n  println norb\n'
+        "endsial main\n",
         a="sial a\n  predefined int norb\n  proc p\n    print norb\n  endproc p\nendsial a\n",
     )
     assert strings(result, "int") == ["norb"]
