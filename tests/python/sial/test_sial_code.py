@@ -15,7 +15,7 @@ from conftest import ROOT
 from outboard.errors import OutboardError
 from outboard.sial.assemble import assemble
 from outboard.sial.bytecode import read, write
-from outboard.sial.compiler import Options, compile_file
+from outboard.sial.compiler import Options, compile_file, compile_text
 from outboard.sial.disassemble import disassemble
 from outboard.sial.records import NONE, SECTIONS
 
@@ -226,3 +226,15 @@ def test_the_reader_refuses_damaged_files() -> None:
         # Only padding and the highest rank have no digest.
         assert write(program)[12:] == data[12:]
     assert len(SECTIONS) == 16
+
+
+def test_golden_code_of_the_product() -> None:
+    """The code that the runtime's authors read beside the page; see test_sial_golden.py."""
+    text = (ROOT / "examples" / "sial" / "product.sial").read_text()
+    result = compile_text(text, "product.sial", Options())
+    assert result.program is not None
+    found = disassemble(result.program)
+    expected = Path(__file__).parent / "product.code.txt"
+    if "OUTBOARD_TEST_UPDATE" in os.environ:
+        expected.write_text(found)
+    assert found == expected.read_text()
