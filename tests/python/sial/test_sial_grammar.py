@@ -132,3 +132,14 @@ def test_deep_nesting_is_refused() -> None:
     assert codes("  x = " + "(" * 500 + "1.0" + ")" * 500) == ["S004"]
     assert codes("  x = " + "1.0 + (" * 70 + "1.0" + ")" * 70) == ["S004"]
     assert codes("  x = " + "(scalar) " * 500 + "1.0") == ["S004"]
+
+
+def test_level_1_computes_constants_that_have_a_value() -> None:
+    assert names(program_of("  x = 2.0 * (3.0 + sqrt 4.0)", level=0))[-3] == "scalar_multiply"
+    folded = names(program_of("  x = 2.0 * (3.0 + sqrt 4.0)"))
+    assert folded == ["push_scalar", "store_scalar", "halt"]
+    # The runtime reports these, if they are reached.
+    for expression in ("1.0 / 0.0", "1.0e300 * 1.0e300", "(-1.0) ** 0.5", "sqrt -1.0"):
+        assert len(names(program_of(f"  x = {expression}"))) > 3
+    assert len(names(program_of("  n = 9223372036854775807 + 1"))) > 3
+    assert len(names(program_of("  n = (int) 1.0e30"))) > 3
