@@ -67,7 +67,7 @@ class _Checker:
         entry = self.entries.get(self.graph.body_of(one.proc))
         if entry is None:
             return
-        entry.calls.append((one, self.body, self._must | self._bound.keys()))
+        entry.calls.append((one, self.body, frozenset({*self._must, *self._bound})))
         here = Note(f"`{one.name.text}` is called here", one.place)
         for index, notes in self.entries[self.body].may.items():
             entry.may.setdefault(index, (here, *notes))

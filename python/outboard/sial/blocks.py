@@ -65,7 +65,7 @@ class BlockRules:
         """True if a block of one element is copied rather than used as a scalar."""
         if not fits or not check_selector(value, self.typer.diagnostics) or target.region:
             return False
-        return element(target) and Counter(labels(target)) == Counter(labels(value))
+        return element(target) and element(value) and copies(labels(target), labels(value))
 
     def _fill(self, one: tree.Assign | tree.Put, *, region: bool = False) -> Form | None:
         if not self.typer.scalar(one.value, "a block"):

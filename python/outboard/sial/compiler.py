@@ -121,7 +121,7 @@ def _emit(
         program["source"].append({"name": pools.string(source.name), "sha256": digest})
     if options.level == 0:
         _add_declared(pools, scopes)
-    writer = ExpressionWriter(pools, diagnostics)
+    writer = ExpressionWriter(pools, diagnostics, folds=options.level > 0)
     procs = {proc: number for number, proc in enumerate(graph.procs, start=1)}
     statements = StatementWriter(writer, procs)
     for body in graph.order:

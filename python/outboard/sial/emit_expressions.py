@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from outboard.sial import tree
 from outboard.sial.diagnostics import Diagnostics
+from outboard.sial.fold import fold
 from outboard.sial.opcodes import COMPARISONS, Op
 from outboard.sial.pools import Pools
 from outboard.sial.records import MAX_STACK, Record
@@ -28,6 +29,7 @@ class ExpressionWriter:
 
     pools: Pools
     diagnostics: Diagnostics
+    folds: bool = True  # constant parts are computed here
     _depth: int = field(default=0, init=False)
 
     def add(self, op: Op, place: Place, *, x: int = 0, a: int = 0, b: int = 0, c: int = 0) -> int:
@@ -41,6 +43,9 @@ class ExpressionWriter:
 
     def value(self, one: tree.Expression) -> str:
         """Writes the code that pushes a value, and returns its type."""
+        return self._write(fold(one) if self.folds else one)
+
+    def _write(self, one: tree.Expression) -> str:
         match one:
             case tree.IntNumber():
                 return self._push(Op.PUSH_INT, one, self.pools.int_constant(one.value), "int")
@@ -54,11 +59,11 @@ class ExpressionWriter:
             case tree.Binary():
                 return self._binary(one)
             case tree.Negate():
-                kind = self.value(one.operand)
+                kind = self._write(one.operand)
                 self.add(Op.INT_NEGATE if kind == "int" else Op.SCALAR_NEGATE, one.place)
                 return kind
             case tree.SquareRoot():
-                self.value(one.operand)
+                self._write(one.operand)
                 self.add(Op.SCALAR_SQRT, one.place)
                 return "scalar"
             case tree.Cast():
@@ -92,15 +97,15 @@ class ExpressionWriter:
         raise AssertionError(one.name)
 
     def _binary(self, one: tree.Binary) -> str:
-        kind = self.value(one.left)
-        self.value(one.right)
+        kind = self._write(one.left)
+        self._write(one.right)
         operations = _INT if kind == "int" else _SCALAR
         self.add(operations[one.operator], one.operator_place)
         self.drop(1)
         return kind
 
     def _cast(self, one: tree.Cast) -> str:
-        kind = self.value(one.operand)
+        kind = self._write(one.operand)
         wanted = "scalar" if one.to == "scalar" else "int"
         if kind != wanted:
             self.add(Op.INT_TO_SCALAR if wanted == "scalar" else Op.SCALAR_TO_INT, one.place)

@@ -42,6 +42,7 @@ class Reader:
         self._done[path] = module
         for one in module.imports:
             imported = self._import(one, path)
+            module.incomplete |= imported is None
             if imported and imported not in module.direct:
                 module.direct.append(imported)
         self._open.pop()

@@ -24,6 +24,7 @@ def resolve(modules: list[tree.Module], diagnostics: Diagnostics) -> dict[int, S
     for module in modules:
         program = module.program.text if module.program else ""
         scope = Scope(program, imports=[scopes[one.source] for one in module.direct])
+        scope.incomplete = module.incomplete
         scopes[module.source] = scope
         imported = module is not modules[-1]
         Declarer(module, scope, shared, diagnostics, imported).declare()

@@ -133,7 +133,8 @@ def _unexpected(
         why = f"expected {could}"
     else:
         why = "no statement goes on like this"
-    builder.diagnostics.add("S003", place, f"unexpected {tokens.found(token)} ({why})")
+    what = "the line ends too early" if token is None else f"unexpected `{token}`"
+    builder.diagnostics.add("S003", place, f"{what} ({why})")
 
 
 def _unreadable(builder: Builder, line: list[Token]) -> Unreadable:

@@ -17,6 +17,7 @@ class Scope:
     program: str
     own: dict[str, Symbol] = field(default_factory=dict)
     imports: list[Scope] = field(default_factory=list)
+    incomplete: bool = False  # an unknown name may be declared in an import that is missing
     _reported: set[str] = field(default_factory=set)
 
     def find(self, name: Name, diagnostics: Diagnostics, code: str = "S101") -> Symbol | None:
@@ -26,7 +27,7 @@ class Scope:
             name.symbol = found[0]
             found[0].used = True
             return found[0]
-        if not found and name.text not in self._reported:
+        if not found and not self.incomplete and name.text not in self._reported:
             self._reported.add(name.text)
             diagnostics.add(code, name.place, self._unknown(name.text, code))
         if found:

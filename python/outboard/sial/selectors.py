@@ -35,6 +35,11 @@ def shown(parts: list[Label]) -> str:
     return ", ".join(f"(index) {one.name}" if cast else one.name for one, cast in parts)
 
 
+def counted(indices: list[Index]) -> str:
+    """Returns the number of indices as text."""
+    return "1 index" if len(indices) == 1 else f"{len(indices)} indices"
+
+
 def check_selector(block: tree.Reference, diagnostics: Diagnostics, *, all_: bool = False) -> bool:
     """Reports a selector that does not fit its array. `all_` permits `*`. Returns true if it
     fits."""
@@ -51,10 +56,7 @@ def check_selector(block: tree.Reference, diagnostics: Diagnostics, *, all_: boo
         )
         return _wrong(block, diagnostics, "S409", text, note)
     if len(block.items) != len(array.indices):
-        text = (
-            f"`{array.name}` has {len(array.indices)} indices (this selects with "
-            f"{len(block.items)})"
-        )
+        text = f"`{array.name}` has {counted(array.indices)} (this selects with {len(block.items)})"
         return _wrong(block, diagnostics, "S305", text, note)
     if block.region:
         return True

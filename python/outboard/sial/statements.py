@@ -9,7 +9,7 @@ from outboard.sial.blocks import BlockRules
 from outboard.sial.diagnostics import Diagnostics, Note
 from outboard.sial.execute import check_execute
 from outboard.sial.expressions import Typer, is_block
-from outboard.sial.selectors import check_selector, element, no_slice
+from outboard.sial.selectors import check_selector, counted, element, no_slice
 from outboard.sial.source import Place
 from outboard.sial.symbols import Array, Index, Int, Scalar
 from outboard.sial.tree import Form
@@ -168,6 +168,7 @@ class _Checker:
 
     def _scalar(self, one: tree.Assign | tree.Collective) -> Form | None:
         value = one.value
+        name = one.target.name if isinstance(one, tree.Assign) else one.name
         if (
             isinstance(value, tree.Binary)
             and value.operator == "*"
@@ -189,7 +190,7 @@ class _Checker:
                 self._error("S308", value.operator_place, text)
             self.rules.contraction(value.operator_place, value.left, value.right)
             return Form("push_contraction", value, sides)
-        if self.typer.scalar(value, "a scalar"):
+        if self.typer.scalar(value, f"the scalar `{name.text}`"):
             return Form("store_scalar", value)
         return None
 
@@ -219,7 +220,7 @@ class _Checker:
     def _same_shape(self, array: Array, other: Array, place: Place) -> None:
         note = Note(f"the declaration of `{other.name}`", other.place)
         if len(array.indices) != len(other.indices):
-            text = f"`{other.name}` has {len(other.indices)} indices (not {len(array.indices)})"
+            text = f"`{other.name}` has {counted(other.indices)} (not {len(array.indices)})"
             self._error("S305", place, text, note)
             return
         for mine, theirs in zip(array.indices, other.indices, strict=True):
@@ -272,9 +273,10 @@ class _Checker:
         elif isinstance(target, tree.NameUse):
             if one.word == "allocate" or one.contiguous:
                 what = "a region" if one.contiguous else "a selector"
+                write = "ranges of segments" if one.contiguous else "`*` for all segments"
                 text = (
                     f"`{one.word}` without {what} (it says which blocks) write "
-                    f"`{array.name}[..]`, with `*` for all segments"
+                    f"`{array.name}[..]`, with {write}"
                 )
                 self._error("S408", target.place, text)
             elif array.contiguous:

@@ -51,13 +51,16 @@ class Structure:
     diagnostics: Diagnostics
     module: tree.Module = field(init=False)
     _frames: list[_Frame] = field(default_factory=list)
+    _lines: list[Parsed] = field(default_factory=list)
+    _at: int = 0  # number of the present line
     _ended: bool = False
     _unended_procs: set[str] = field(default_factory=set)
 
     def build(self, lines: list[Parsed]) -> tree.Module:
         """Returns the module that `lines` make."""
         self.module = tree.Module(self.source.number)
-        for line in lines:
+        self._lines = lines
+        for self._at, line in enumerate(lines):
             self._take(line)
         last = self.source.place(len(self.source.text.rstrip()))
         if not self._frames and not self._ended and not self.diagnostics.errors:
@@ -248,6 +251,8 @@ class Structure:
         assert isinstance(line, Line | Unreadable)
         word = _ENDS[line.word]
         match = next((one for one in reversed(self._frames) if one.word == word), None)
+        if match is not None and isinstance(line, Line):
+            match = self._likelier(line, match)
         if match is None or (
             word in ("do", "pardo", "if", "section", "gpu_on")
             and self._better_unmatched(line, match)
@@ -260,6 +265,34 @@ class Structure:
         self._ended = word == "sial"
         if isinstance(line, Line) and match.names is not None:
             self._compare(line, match)
+
+    def _likelier(self, line: Line, match: _Frame) -> _Frame:
+        """Returns the beginning that an end with other names belongs to.
+
+        In `do i`, `do j`, `enddo i`, an end is missing, or its name is wrong. The name is wrong if
+        the next end has the name of the outer loop again."""
+        names = [one.text for one in line.names]
+        if match.names is None or names == match.names or not names:
+            return match
+        outer = [one for one in self._frames if one.word == match.word and one.names == names]
+        if not outer or self._next_end(line.word) == names:
+            return match
+        return outer[-1]
+
+    def _next_end(self, end: str) -> list[str] | None:
+        """Returns the names of the next `end` outside of what begins behind the present line."""
+        depth = 0
+        for one in self._lines[self._at + 1 :]:
+            word = one.word if isinstance(one, Line | Unreadable) else ""
+            if word in ("proc", "endproc", "endsial"):
+                return None
+            if word == _ENDS[end]:
+                depth += 1
+            elif word == end and depth:
+                depth -= 1
+            elif word == end:
+                return [name.text for name in one.names] if isinstance(one, Line) else None
+        return None
 
     def _better_unmatched(self, line: Line | Unreadable, match: _Frame) -> bool:
         """True if the beginning of this end is likelier missing than the ends of inner frames."""
@@ -302,6 +335,6 @@ class Structure:
         )
 
     def _not_ended(self, frame: _Frame, before: str) -> None:
-        end = _END_OF[frame.word]
+        end = frame.text.replace(frame.word, _END_OF[frame.word], 1)
         text = f"`{frame.text}` is not ended (before {before}) write `{end}`"
         self._add("S006", frame.place, text)

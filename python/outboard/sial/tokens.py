@@ -65,11 +65,6 @@ def fold(token: Token) -> Token:
     return token.update(type=word.upper() if word in RESERVED else "ID", value=word)
 
 
-def found(token: Token | None) -> str:
-    """Returns what a message calls this token; None is the end of the line."""
-    return "the end of the line" if token is None else f"`{token}`"
-
-
 def expected(terminals: set[str]) -> str:
     """Returns what a message says about the tokens that may stand at a place."""
     left = set(terminals)

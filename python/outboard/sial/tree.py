@@ -359,6 +359,7 @@ class Module:
     declarations: list[Declaration] = field(default_factory=list)
     body: list[Statement] = field(default_factory=list)
     direct: list[Module] = field(default_factory=list)  # the modules that it imports
+    incomplete: bool = False  # an import is missing, so names may be declared there
 
 
 def bodies(statement: Statement) -> list[list[Statement]]:
