@@ -51,6 +51,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "keys": ("errors",),
     "members": ("keys",),
     "pool": ("keys", "version"),
+    "sial": ("errors",),
     # The work of one command.
     "demo": ("settings",),
     "launch": ("build", "process", "report", "settings", "trace"),
@@ -58,7 +59,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "explain": ("report", "errors"),
     "tune": ("build", "doctor", "explain", "profile"),
     # The command line.
-    "commands": ("demo", "doctor", "explain", "launch", "pool", "tune"),
+    "commands": ("demo", "doctor", "explain", "launch", "pool", "sial", "tune"),
     "cli": ("commands", "version"),
     "start": ("cli", "preload"),
     "__main__": ("cli",),

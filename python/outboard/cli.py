@@ -18,6 +18,7 @@ COMMANDS = {
     "pool": "Give accelerators to programs and users: the manager, and questions to it.",
     "status": "Show the accelerators of a pool, who holds them, and who waits.",
     "key": "Make the certificates of a pool, for daemons on other machines.",
+    "sial": "Compile programs over blocks of huge arrays.",
     "demo": "Run two examples remotely and compare with the local results.",
     "build": "Build the library, the daemon and the rest.",
     "test": "Build, check and test everything.",

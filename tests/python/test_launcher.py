@@ -213,6 +213,14 @@ def test_root_installs_what_is_missing(
     assert set(words[5:]) == packages(*sets) - {"python3-venv", "cmake", "libcli11-dev"}
 
 
+def test_sial_needs_no_debian_packages(machine: Machine) -> None:
+    machine.apt_get()
+    machine.ready("sial")
+    result = machine.run("sial", "compile", "x.sial")
+    assert result.stdout == f"python -P {machine.main} sial compile x.sial\n", result.stderr
+    assert machine.calls() == []
+
+
 def test_sudo_is_used(machine: Machine) -> None:
     machine.apt_get()
     machine.ready()

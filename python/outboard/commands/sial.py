@@ -1,0 +1,165 @@
+"""`outboard sial`: compiles programs over blocks, and shows their byte code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from types import ModuleType
+
+import click
+
+from outboard.errors import OutboardError
+
+_INSTALL = "run: pip install 'outboard[sial]'"
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_OUTPUT = click.Path(dir_okay=False, path_type=Path)
+_PATH_VARIABLE = "OUTBOARD_SIAL_PATH"
+
+
+@click.group("sial")
+def command() -> None:
+    """Compile programs in SIAL, the language of programs over blocks of huge arrays.
+
+    \b
+    Examples:
+      outboard sial compile product.sial               writes product.sialc
+      outboard sial compile --check-only *.sial        only looks for mistakes
+      outboard sial disassemble product.sialc          shows the byte code as text
+    """
+
+
+@command.command("compile")
+@click.argument("files", nargs=-1, required=True, type=_FILE)
+@click.option(
+    "-O",
+    "level",
+    type=click.Choice(("0", "1")),
+    default="1",
+    help="Level of optimisation; -O0 translates each statement as it stands.  [default: 1]",
+)
+@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
+@click.option("--check-only", is_flag=True, help="Write no byte code.")
+@click.option(
+    "--path",
+    "folders",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help=f"Folder of imported files; may be given more than once. {_PATH_VARIABLE} names more.",
+)
+@click.option("-o", "output", type=_OUTPUT, help="The byte code of one file.  [default: FILEc]")
+def compile_(
+    files: tuple[Path, ...],
+    level: str,
+    strict: bool,
+    check_only: bool,
+    folders: tuple[Path, ...],
+    output: Path | None,
+) -> None:
+    """Compile FILES, each with what it imports, and write NAME.sialc beside NAME.sial.
+
+    All mistakes of a file are shown, each one with its line. The status is 1 if there is one, and
+    then the file gets no byte code.
+
+    \b
+    Examples:
+      outboard sial compile scf.sial mp2.sial
+      outboard sial compile --strict --path library product.sial -o build/product.sialc
+    """
+    if output and len(files) > 1:
+        raise click.UsageError("-o takes one file (each file has byte code of its own)")
+    compiler = _module("compiler")
+    from outboard.version import version
+
+    more = [Path(one) for one in os.environ.get(_PATH_VARIABLE, "").split(os.pathsep) if one]
+    options = compiler.Options(
+        folders=(*folders, *more),
+        level=int(level),
+        strict=strict,
+        check_only=check_only,
+        compiler=f"outboard {version()}",
+    )
+    failed = False
+    for file in files:
+        result = compiler.compile_file(file, str(file), options)
+        click.echo(result.render(), err=True, nl=False)
+        failed |= result.diagnostics.errors > 0
+        if result.code is not None:
+            _write(output or file.with_suffix(".sialc"), result.code)
+    sys.exit(1 if failed else 0)
+
+
+@command.command("disassemble")
+@click.argument("file", type=_FILE)
+@click.option("-o", "output", type=_OUTPUT, help="Write to this file.  [default: the terminal]")
+def disassemble(file: Path, output: Path | None) -> None:
+    """Print the byte code in FILE as text, with its source lines.
+
+    Source lines are shown if the source is where it was, or beside FILE, and has not changed.
+
+    \b
+    Example:
+      outboard sial disassemble product.sialc
+    """
+    bytecode = _module("bytecode")
+    program = bytecode.read(_contents(file))
+    text = _module("disassemble").disassemble(program, file.parent)
+    if output:
+        _write(output, text.encode())
+    else:
+        click.echo(text, nl=False)
+
+
+@command.command("assemble")
+@click.argument("file", type=_FILE)
+@click.option("-o", "output", type=_OUTPUT, help="The byte code.  [default: NAME.sialc]")
+def assemble(file: Path, output: Path | None) -> None:
+    """Turn the text that `disassemble` prints back into byte code.
+
+    Only the form is checked: the runtime refuses byte code without meaning when it loads it.
+
+    \b
+    Example:
+      outboard sial assemble product.txt -o product.sialc
+    """
+    bytecode = _module("bytecode")
+    try:
+        text = _contents(file).decode()
+    except UnicodeDecodeError as error:
+        raise OutboardError(f"{file} is no text (a byte is no UTF-8)") from error
+    program = _module("assemble").assemble(text)
+    _write(output or file.with_suffix(".sialc"), bytecode.write(program))
+
+
+def _module(name: str) -> ModuleType:
+    """Imports a part of the compiler, which needs packages that other commands do not."""
+    import importlib
+
+    try:
+        return importlib.import_module(f"outboard.sial.{name}")
+    except ImportError as error:
+        raise OutboardError(
+            f"the compiler needs a package that is missing ({error.name}) {_INSTALL}"
+        ) from error
+
+
+def _contents(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise OutboardError(f"cannot read {file} ({error.strerror})", exit_code=2) from error
+
+
+def _write(file: Path, data: bytes) -> None:
+    """Replaces a file at once, so that a reader never finds half of it."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".sialc-", delete=False) as part:
+            part.write(data)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(part.name, 0o666 & ~mask)
+        os.replace(part.name, file)
+    except OSError as error:
+        raise OutboardError(f"cannot write {file} ({error.strerror})", exit_code=2) from error
