@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/digest.hpp"
@@ -92,7 +94,8 @@ Result<std::vector<std::unique_ptr<Loaded>>> load_all(const Job& job) {
 }
 
 int complain(const Status& status, int code) {
-  if (!status.message().empty()) std::fprintf(stderr, "outboard-sial: %s\n", status.message().c_str());
+  if (!status.message().empty())
+    std::fprintf(stderr, "outboard-sial: %s\n", status.message().c_str());
   return code;
 }
 
@@ -223,10 +226,42 @@ class Ranks {
 #endif
 };
 
-int run(Ranks& ranks, ob::apps::SialOptions& options) {
-  auto job = read_job(options.job);
-  if (!job.ok()) return ranks.first() ? complain(job.status(), kUsage) : kUsage;
-  auto programs = load_all(*job);
+// Takes the defaults of the job file for options that the command line does not give.
+void take_defaults(const RunDefaults& run, ob::apps::SialOptions& options) {
+  const auto take = [](auto& option, const auto& value) {
+    if (value && option == std::decay_t<decltype(option)>{}) {
+      option = static_cast<std::decay_t<decltype(option)>>(*value);
+    }
+  };
+  take(options.workers, run.workers);
+  take(options.servers, run.servers);
+  take(options.worker_memory_bytes, run.worker_memory);
+  take(options.server_memory_bytes, run.server_memory);
+  take(options.schedule, run.schedule);
+  take(options.races, run.races);
+  if (options.races.empty()) options.races = "worker";
+  options.drop_cache = options.drop_cache || run.drop_cache.value_or(false);
+}
+
+// Warns of keys under [run] that this version reads and does not follow yet.
+void warn_of_defaults(const RunDefaults& run) {
+  const auto warn = [](const char* key, bool given) {
+    if (!given) return;
+    std::fprintf(stderr, "outboard-sial: warning: run.%s has no effect in this version\n", key);
+  };
+  warn("spill", run.spill.has_value());
+  warn("state", run.state.has_value());
+  warn("prefetch", run.prefetch.has_value() || !run.prefetch_lines.empty());
+  warn("placement", run.placement.has_value());
+  warn("place", run.place.has_value());
+  warn("deterministic", run.deterministic.has_value());
+  warn("check", run.check.has_value());
+  warn("checkpoint", run.checkpoint_s.has_value());
+  warn("liveness", run.liveness_s.has_value());
+}
+
+int run(Ranks& ranks, const Job& job, const ob::apps::SialOptions& options) {
+  auto programs = load_all(job);
   if (!programs.ok()) return ranks.first() ? complain(programs.status(), kUsage) : kUsage;
   if (const Status same = ranks.compare(*programs); !same.ok()) {
     return ranks.first() ? complain(same, kUsage) : kUsage;
@@ -256,11 +291,19 @@ int run(Ranks& ranks, ob::apps::SialOptions& options) {
 
 int main(int argc, char** argv) {
   ob::apps::SialOptions options = ob::apps::read_sial_options(argc, argv);
+  const auto job = read_job(options.job);
+  if (job.ok()) take_defaults(job->run, options);
   Ranks ranks;
   if (const Status started = ranks.start(&argc, &argv, options); !started.ok()) {
     return complain(started, kUsage);
   }
-  const int status = run(ranks, options);
+  int status = kUsage;
+  if (job.ok()) {
+    if (ranks.first()) warn_of_defaults(job->run);
+    status = run(ranks, *job, options);
+  } else if (ranks.first()) {
+    complain(job.status(), kUsage);
+  }
   ranks.close(status);
   return status;
 }

@@ -8,7 +8,8 @@ namespace ob::apps {
 SialOptions read_sial_options(int argc, char** argv) {
   SialOptions options;
   CLI::App app{
-      "Runs the programs of a SIAL job. `outboard sial run` compiles the programs and starts it.\n\n"
+      "Runs the programs of a SIAL job. `outboard sial run` compiles the programs and starts "
+      "it.\n\n"
       "  outboard-sial job.toml                           one process\n"
       "  mpirun -n 4 outboard-sial-openmpi job.toml       3 workers, 1 server"};
   app.add_option("job", options.job, "the job file")->required();

@@ -14,7 +14,7 @@ struct SialOptions {
   std::string schedule;
   std::uint64_t worker_memory_bytes = 0;
   std::uint64_t server_memory_bytes = 0;
-  std::string races = "worker";
+  std::string races;  ///< empty: worker
   std::string dump_state;
   unsigned threads = 1;
   bool drop_cache = false;

@@ -26,6 +26,7 @@ def command() -> None:
     Examples:
       outboard sial compile product.sial               writes product.sialc
       outboard sial compile --check-only *.sial        only looks for mistakes
+      outboard sial run job.toml -n 4                  runs a job on 4 ranks
       outboard sial disassemble product.sialc          shows the byte code as text
     """
 
@@ -131,6 +132,50 @@ def assemble(file: Path, output: Path | None) -> None:
         raise OutboardError(f"{file} is no text (a byte is no UTF-8)") from error
     program = _module("assemble").assemble(text)
     _write(output or file.with_suffix(".sialc"), bytecode.write(program))
+
+
+@command.command("run")
+@click.argument("job", type=_FILE)
+@click.option("-n", "ranks", type=click.IntRange(1), default=1, help="Ranks.  [default: 1]")
+@click.option("--mpi", type=click.Choice(("openmpi", "mpich")), help="[default: what is there]")
+@click.option("--host", "hosts", metavar="HOST,..", help="Hosts of the ranks, as mpiexec takes them.")
+@click.option("--workers", type=click.IntRange(1), help="Workers.  [default: all but the servers]")
+@click.option("--servers", type=click.IntRange(1), help="Block servers.  [default: a third]")
+@click.option("--schedule", type=click.Choice(("static", "balanced")), help="[default: balanced]")
+@click.option("--races", type=click.Choice(("worker", "iteration")), help="[default: worker]")
+@click.option("--worker-memory", metavar="SIZE", help="Most memory of a worker's blocks.")
+@click.option("--server-memory", metavar="SIZE", help="Most memory of a server's blocks.")
+@click.option("--threads", type=click.IntRange(1), help="Threads of a product.  [default: 1]")
+@click.option("--drop-cache", is_flag=True, help="Fetched blocks do not stay over a barrier.")
+@click.option("--dump-state", type=_OUTPUT, help="Write what workers hold at the end (JSON).")
+@click.option("--path", "folders", multiple=True, type=click.Path(path_type=Path), metavar="FOLDER")
+def run(
+    job: Path,
+    ranks: int,
+    mpi: str | None,
+    hosts: str | None,
+    folders: tuple[Path, ...],
+    drop_cache: bool,
+    **options: object,
+) -> None:
+    """Run the programs of a JOB file, and compile first those that have changed.
+
+    With one rank, no MPI is needed. Of several ranks a third are block servers.
+
+    \b
+    Examples:
+      outboard sial run job.toml
+      outboard sial run job.toml -n 8 --mpi mpich --servers 2
+    """
+    start = _module("run")
+    click.echo(start.compile_sources(job, folders), err=True, nl=False)
+    passed = ["--drop-cache"] if drop_cache else []
+    for name, value in options.items():
+        if value is not None:
+            passed += [f"--{name.replace('_', '-')}", str(value)]
+    line, environment = start.command_line(start.Start(job, ranks, mpi, hosts, passed))
+    sys.stdout.flush()
+    os.execve(line[0], line, environment)
 
 
 def _module(name: str) -> ModuleType:

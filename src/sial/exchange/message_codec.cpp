@@ -100,8 +100,8 @@ Result<Decoded> decode(std::span<const std::byte> bytes, BlockPool& pool) {
   Reader reader(bytes);
   Header header{};
   if (!reader.take(&header, sizeof header) || !possible(header)) return malformed();
-  const std::uint64_t variable = header.text_bytes + std::uint64_t{header.numbers} * 8 +
-                                 std::uint64_t{header.words} * 8;
+  const std::uint64_t variable =
+      header.text_bytes + std::uint64_t{header.numbers} * 8 + std::uint64_t{header.words} * 8;
   if (variable > reader.left()) return malformed();
   Decoded decoded;
   Message& message = decoded.message;

@@ -59,7 +59,7 @@ Status write_all(int file, const std::filesystem::path& path, const void* data,
 }
 
 Status read_exactly(int file, const std::filesystem::path& path, void* data, std::uint64_t bytes,
-                std::uint64_t offset) {
+                    std::uint64_t offset) {
   auto* to = static_cast<char*>(data);
   while (bytes > 0) {
     const ssize_t got = ::pread(file, to, bytes, static_cast<off_t>(offset));
@@ -143,12 +143,13 @@ Status read_block_file(const std::filesystem::path& path, BlockPool& pool,
   for (const Entry& entry : index) {
     if (!wanted(entry.number)) continue;
     Shape shape;
-    if (!entry_shape(entry, file_bytes, shape)) return problem(path, "the table of blocks is damaged");
+    if (!entry_shape(entry, file_bytes, shape))
+      return problem(path, "the table of blocks is damaged");
     OB_ASSIGN_OR_RETURN(BlockPtr block, pool.allocate(shape));
     OB_RETURN_IF_ERROR(read_exactly(file.get(), path, block->data(), block->bytes(), entry.offset));
     if (digest_of_bytes(block->data(), block->bytes()) != entry.digest) {
-      return problem(path, "block " + std::to_string(entry.number) +
-                               " is damaged (its checksum is wrong)");
+      return problem(
+          path, "block " + std::to_string(entry.number) + " is damaged (its checksum is wrong)");
     }
     take(entry.number, std::move(block));
   }

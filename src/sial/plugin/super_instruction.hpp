@@ -23,9 +23,9 @@ enum class ArgumentKind : std::uint8_t {
 /// One argument of a call. Memory: valid during the call
 struct CallArgument {
   ArgumentKind kind = ArgumentKind::block;
-  char intent = 'r';  ///< r, w or u
-  View view;          ///< not to be written if the intent is r
-  std::string name;   ///< of the array
+  char intent = 'r';                                    ///< r, w or u
+  View view;                                            ///< not to be written if the intent is r
+  std::string name;                                     ///< of the array
   std::array<std::int64_t, kMaxRank> segments{};        ///< per dimension
   std::array<std::int64_t, kMaxRank> first_elements{};  ///< 1-based, per dimension
   double* scalar = nullptr;

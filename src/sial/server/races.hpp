@@ -12,12 +12,12 @@ enum class BlockAccess : std::uint8_t { get, put, accumulate };
 /// What has happened to a block in this epoch.
 enum class AccessState : std::uint8_t {
   untouched,
-  read,              ///< by one worker
+  read,  ///< by one worker
   read_by_many,
-  written,           ///< by one worker
-  accumulated,       ///< by one worker
+  written,      ///< by one worker
+  accumulated,  ///< by one worker
   accumulated_by_many,
-  mixed,             ///< several kinds of access by one worker
+  mixed,  ///< several kinds of access by one worker
 };
 
 /// Returns the state after an access; nothing if the access is a race.

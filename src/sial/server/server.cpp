@@ -111,8 +111,8 @@ void BlockServer::write(StoredArray& array, Message& message) {
   if (!enter_access(stored, access_of(message.kind), message)) return;
   const bool was_absent = stored.block == nullptr;
   if (const Status applied = apply(stored, message); !applied.ok()) {
-    message.text = std::string(applied.code() == Code::out_of_memory ? "R10 " : "R03 ") +
-                   applied.message();
+    message.text =
+        std::string(applied.code() == Code::out_of_memory ? "R10 " : "R03 ") + applied.message();
     return answer(message, MessageKind::failure);
   }
   if (was_absent && stored.block != nullptr) ++counters_.blocks;

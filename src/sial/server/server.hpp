@@ -39,9 +39,9 @@ class BlockServer {
   struct Stored {
     BlockPtr block;  // nullptr: absent
     std::uint64_t epoch = 0;
-    std::uint64_t iteration = 0;     // of the access that set `state` first
-    std::uint32_t instruction = 0;   // of that access
-    Rank worker = 0;                 // of that access
+    std::uint64_t iteration = 0;    // of the access that set `state` first
+    std::uint32_t instruction = 0;  // of that access
+    Rank worker = 0;                // of that access
     AccessState state = AccessState::untouched;
   };
   struct StoredArray {
@@ -52,7 +52,8 @@ class BlockServer {
     std::unordered_map<std::uint64_t, Stored> blocks;
   };
 
-  // Brings the array to the generation of the message. Returns false after a race, which it reports.
+  // Brings the array to the generation of the message. Returns false after a race, which it
+  // reports.
   bool enter_generation(StoredArray& array, const Message& message);
   // Notes the access. Returns false after a race, which it reports.
   bool enter_access(Stored& stored, BlockAccess access, const Message& message);

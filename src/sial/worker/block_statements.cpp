@@ -232,8 +232,7 @@ Worker::Step Worker::slice_statement() {
     View target;
     if (const Step step = operand_at(whole, source); step != Step::next) return step;
     if (const Step step = destination(now.a, false, target); step != Step::next) return step;
-    return done(copy(target, Geometry::part(whole, source), 1.0, Assign::set,
-                     scratch_));
+    return done(copy(target, Geometry::part(whole, source), 1.0, Assign::set, scratch_));
   }
   ConstView source;
   View target;

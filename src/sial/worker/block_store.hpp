@@ -1,5 +1,6 @@
 #pragma once
-// The blocks that a worker holds by itself: statics, temps, locals and regions of contiguous locals.
+// The blocks that a worker holds by itself: statics, temps, locals and regions of contiguous
+// locals.
 
 #include <cstdint>
 #include <unordered_map>

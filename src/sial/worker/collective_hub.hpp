@@ -11,9 +11,9 @@ namespace ob::sial {
 
 /// What a collective statement does with the parts of the workers.
 enum class Contribution : std::uint8_t {
-  barrier,    ///< `words` are combined by or
-  sum,        ///< `numbers` and `words` (two's complement) are added in the order of the ranks
-  first,      ///< the part of worker `number` is the result
+  barrier,  ///< `words` are combined by or
+  sum,      ///< `numbers` and `words` (two's complement) are added in the order of the ranks
+  first,    ///< the part of worker `number` is the result
 };
 
 /// Threads: owner only

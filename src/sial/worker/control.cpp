@@ -101,8 +101,8 @@ std::optional<bool> Worker::survives(const Loop& loop) {
 bool Worker::is_mine(const Loop& loop, ActiveLoop& active) {
   if (loop.kind != LoopKind::pardo) return true;
   const std::uint64_t survivor = active.survivors++;
-  const bool by_raw = setting_.schedule == Schedule::fixed || loop.schedule == "static" ||
-                      has_exit(active.loop);
+  const bool by_raw =
+      setting_.schedule == Schedule::fixed || loop.schedule == "static" || has_exit(active.loop);
   const std::uint64_t number = by_raw ? active.next : pardo_count_ + survivor;
   return number % setting_.workers == rank_;
 }

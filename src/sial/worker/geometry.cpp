@@ -66,10 +66,10 @@ Status Geometry::add_array(const Array& array) {
 Status Geometry::out_of_range(std::uint32_t array, std::int64_t value,
                               const Dimension& dimension) const {
   const std::int64_t upper = dimension.lower + dimension.count / dimension.subsegments - 1;
-  return {Code::invalid_argument,
-          "R05 " + std::to_string(value) + " is outside of the range " +
-              std::to_string(dimension.lower) + ":" + std::to_string(upper) + " that " +
-              program_->arrays[array].name + " has in this dimension"};
+  return {Code::invalid_argument, "R05 " + std::to_string(value) + " is outside of the range " +
+                                      std::to_string(dimension.lower) + ":" +
+                                      std::to_string(upper) + " that " +
+                                      program_->arrays[array].name + " has in this dimension"};
 }
 
 Status Geometry::resolve_dimension(const Dimension& dimension, const Selected& selected, unsigned d,
@@ -109,8 +109,7 @@ Status Geometry::resolve_dimension(const Dimension& dimension, const Selected& s
 // Places dimension `d` at a segment that no index names.
 void Geometry::resolve_open(const Dimension& dimension, std::int64_t segment, unsigned d,
                             BlockPlace& place) const {
-  place.number +=
-      static_cast<std::uint64_t>(segment - dimension.lower) * dimension.number_stride;
+  place.number += static_cast<std::uint64_t>(segment - dimension.lower) * dimension.number_stride;
   place.segments[d] = segment;
   place.labels[d] = dimension.index;
   place.part_offsets[d] = 0;
@@ -148,8 +147,7 @@ Result<Shape> Geometry::region(std::uint32_t array, const std::int64_t* bounds) 
       return Status(Code::invalid_argument,
                     "R06 the region " + std::to_string(from) + ":" + std::to_string(to) +
                         " is not inside of the range " + std::to_string(lowest(array, d)) + ":" +
-                        std::to_string(highest(array, d)) + " of " +
-                        program_->arrays[array].name);
+                        std::to_string(highest(array, d)) + " of " + program_->arrays[array].name);
     }
     shape.extents[d] = elements_between(array, d, from, to + 1);
   }

@@ -197,8 +197,8 @@ void Worker::take_failure(const Message& message) {
   }
   failure_ = where_text(message.instruction) + ": error ";
   if (message.text == "R02") {
-    failure_ += "R02 worker " + std::to_string(rank_) + " accesses " + block +
-                "] while worker " + std::to_string(message.words[1]) + " accesses it at " +
+    failure_ += "R02 worker " + std::to_string(rank_) + " accesses " + block + "] while worker " +
+                std::to_string(message.words[1]) + " accesses it at " +
                 where_text(static_cast<std::uint32_t>(message.words[0])) +
                 " (there is no barrier between the two); put a sip_barrier between them";
   } else {

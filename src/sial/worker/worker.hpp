@@ -224,8 +224,8 @@ class Worker {
   std::vector<std::vector<Number>> granted_;  // per loop around, from outside
   std::vector<Number> unlooped_;              // outside of all loops
   std::vector<Number> pending_;               // fetched in this epoch
-  std::vector<bool> changed_;  // arrays that this worker wrote in this epoch
-  std::vector<bool> warned_;   // per instruction
+  std::vector<bool> changed_;                 // arrays that this worker wrote in this epoch
+  std::vector<bool> warned_;                  // per instruction
 
   std::unique_ptr<CollectiveHub> hub_;  // of worker 0
   bool contributed_ = false;

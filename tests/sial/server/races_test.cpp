@@ -25,7 +25,8 @@ constexpr std::array kTable{
     Row{read_by_many, {read_by_many, kRace, kRace, read_by_many, kRace, kRace}},
     Row{written, {mixed, mixed, mixed, kRace, kRace, kRace}},
     Row{accumulated, {mixed, mixed, accumulated, kRace, kRace, accumulated_by_many}},
-    Row{accumulated_by_many, {kRace, kRace, accumulated_by_many, kRace, kRace, accumulated_by_many}},
+    Row{accumulated_by_many,
+        {kRace, kRace, accumulated_by_many, kRace, kRace, accumulated_by_many}},
     Row{mixed, {mixed, mixed, mixed, kRace, kRace, kRace}},
 };
 

@@ -52,8 +52,9 @@ Result<std::unique_ptr<MpiExchange>> MpiExchange::create(int* argc, char*** argv
   MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
   if (provided < MPI_THREAD_FUNNELED) {
     MPI_Finalize();
-    return Status(Code::unavailable,
-                  "this MPI has no MPI_THREAD_FUNNELED (it was built without threads); use another");
+    return Status(
+        Code::unavailable,
+        "this MPI has no MPI_THREAD_FUNNELED (it was built without threads); use another");
   }
   std::unique_ptr<MpiExchange> made(new MpiExchange);
   MPI_Comm_dup(MPI_COMM_WORLD, &made->mpi_->comm);
@@ -134,8 +135,8 @@ bool MpiExchange::start_sends() {
     sending.block = std::move(message.block);
     for (std::int64_t from = 0; from < sending.block->elements(); from += kMostElements) {
       const std::int64_t count = std::min(kMostElements, sending.block->elements() - from);
-      MPI_Isend(sending.block->data() + from, static_cast<int>(count), MPI_DOUBLE, to,
-                kElementsTag, mpi_->comm, &sending.requests.emplace_back());
+      MPI_Isend(sending.block->data() + from, static_cast<int>(count), MPI_DOUBLE, to, kElementsTag,
+                mpi_->comm, &sending.requests.emplace_back());
     }
   }
   return !queue.empty();
@@ -165,8 +166,7 @@ bool MpiExchange::probe() {
            MPI_STATUS_IGNORE);
   auto decoded = decode(bytes, pool_);
   if (!decoded.ok()) {
-    std::fprintf(stderr, "outboard-sial: rank %u: %s\n", rank_,
-                 decoded.status().message().c_str());
+    std::fprintf(stderr, "outboard-sial: rank %u: %s\n", rank_, decoded.status().message().c_str());
     abort(5);
   }
   const auto from = static_cast<Rank>(status.MPI_SOURCE);

@@ -10,9 +10,7 @@ namespace {
 // Instructions between two looks for messages. Worker 0 joins the collectives of all.
 constexpr std::uint64_t kTurn = 4096;
 
-Status reported_elsewhere(std::uint64_t code) {
-  return {static_cast<Code>(code), ""};
-}
+Status reported_elsewhere(std::uint64_t code) { return {static_cast<Code>(code), ""}; }
 
 }  // namespace
 
@@ -34,8 +32,7 @@ void MpiRank::tell_failure(int code) {
   }
 }
 
-Status MpiRank::run_worker(const WorkerSetting& setting,
-                           const std::function<void(Worker&)>& look) {
+Status MpiRank::run_worker(const WorkerSetting& setting, const std::function<void(Worker&)>& look) {
   Worker worker(setting, exchange_.rank(), exchange_);
   std::atomic<bool> over = false;
   Status status;

@@ -7,7 +7,7 @@ namespace ob::sial {
 namespace {
 
 constexpr std::uint64_t kWholeTurn = 1'000'000;  // instructions of a worker, with seed 0
-constexpr std::uint64_t kMostInTurn = 60;   // with another seed: a few statements
+constexpr std::uint64_t kMostInTurn = 60;        // with another seed: a few statements
 
 }  // namespace
 

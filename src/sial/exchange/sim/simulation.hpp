@@ -22,8 +22,7 @@ namespace ob::sial {
 class Simulation final : public Exchange {
  public:
   /// @param setting its `workers` and `servers` are created
-  Simulation(const WorkerSetting& setting, const BlockServer::Options& server,
-             std::uint64_t seed);
+  Simulation(const WorkerSetting& setting, const BlockServer::Options& server, std::uint64_t seed);
   ~Simulation() override;
 
   /// Runs the program.   Errors: invalid_argument with the message for the user; unavailable after
@@ -36,7 +35,6 @@ class Simulation final : public Exchange {
 
  private:
   using Channel = std::deque<Message>;
-
 
   bool deliver_one();
   Status run_worker(Rank rank);
