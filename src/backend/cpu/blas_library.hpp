@@ -36,6 +36,10 @@ class BlasLibrary {
   /// Thunk
   bool run(const Routine& routine, const Argument* arguments) const;
 
+  /// Finds a function of the library by its symbol; nullptr if absent. Calls of it do not wait for
+  /// other calls into a shared instance.
+  void* symbol(const char* name) const noexcept;
+
   /// Lets the library start its threads, which inherit the cores of the calling thread.
   void start_threads() const;
   /// Measures the rate of dgemm of order 512, the best of three [GFLOP/s]; 0 without dgemm.
@@ -49,7 +53,6 @@ class BlasLibrary {
  private:
   BlasLibrary() = default;
   std::uint64_t multiply(int n) const;
-  void* symbol(const char* name) const noexcept;
   void bind();
   void configure(unsigned threads);
   void describe(const std::string& name, unsigned threads);

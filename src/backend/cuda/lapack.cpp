@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "backend/cuda/lapack_steps.hpp"
+#include "backend/cuda/preserved.hpp"
 #include "backend/cuda/solver.hpp"
 #include "backend/cuda/svd.hpp"
 #include "base/contract.hpp"
@@ -51,12 +52,8 @@ Info posv(LapackSteps& s, const Argument* a) {
 
 Info sysv(LapackSteps& s, const Argument* a) {
   enum { kUplo, kN, kRhs, kA, kPivots, kB };
-  OB_ASSIGN_OR_RETURN(const std::int64_t info, s.solve(SubCall(s.routine(), "sytrf")
-                                                           .flag(a[kUplo].flag)
-                                                           .dim(a[kN].dim)
-                                                           .operand(a[kA].host)
-                                                           .operand(a[kPivots].host)
-                                                           .info()));
+  OB_ASSIGN_OR_RETURN(const std::int64_t info,
+                      factor_indefinite(s, a[kUplo].flag, a[kN].dim, a[kA].host, a[kPivots].host));
   if (info > 0) return info;
   return s.solve(SubCall(s.routine(), "sytrs")
                      .flag(a[kUplo].flag)
@@ -114,12 +111,7 @@ Info trtri(LapackSteps& s, const Argument* a) {
     OB_ASSIGN_OR_RETURN(const std::int64_t zero, s.first_zero(a[kN].dim, a[kA].host));
     if (zero > 0) return zero;
   }
-  return s.solve(SubCall(s.routine(), "trtri")
-                     .flag(a[kUplo].flag)
-                     .flag(a[kDiag].flag)
-                     .dim(a[kN].dim)
-                     .operand(a[kA].host)
-                     .info());
+  return invert_triangle(s, a[kUplo].flag, a[kDiag].flag, a[kN].dim, a[kA].host);
 }
 
 Info potri(LapackSteps& s, const Argument* a) {
@@ -184,10 +176,17 @@ struct Composition {
   Info (*run)(LapackSteps& steps, const Argument* arguments);  // nullptr: one function does all
 };
 constexpr Composition kCompositions[] = {
-    {"gebrd", is_tall, nullptr}, {"gels", is_tall_gels, gels},  {"gesdd", gesdd_takes, gesdd},
-    {"gesv", always, gesv},      {"gesvd", gesvd_takes, gesvd}, {"getri", always, getri},
-    {"posv", always, posv},      {"potri", always, potri},      {"sysv", always, sysv},
-    {"trtri", always, trtri},    {"trtrs", always, trtrs},
+    {"gebrd", is_tall, nullptr},     {"gels", is_tall_gels, gels},
+    {"gesdd", gesdd_takes, gesdd},   {"gesv", always, gesv},
+    {"gesvd", gesvd_takes, gesvd},   {"getri", always, getri},
+    {"heev", always, eigen},         {"heevd", always, eigen},
+    {"hegv", always, eigen_pencil},  {"hegvd", always, eigen_pencil},
+    {"hetrd", always, sytrd},        {"posv", always, posv},
+    {"potri", always, potri},        {"syev", always, eigen},
+    {"syevd", always, eigen},        {"sygv", always, eigen_pencil},
+    {"sygvd", always, eigen_pencil}, {"sysv", always, sysv},
+    {"sytrd", always, sytrd},        {"sytrf", always, sytrf},
+    {"trtri", always, trtri},        {"trtrs", always, trtrs},
 };
 
 const Composition* find_composition(std::string_view base) {

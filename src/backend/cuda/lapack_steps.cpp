@@ -1,7 +1,9 @@
 #include "backend/cuda/lapack_steps.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
+#include <utility>
 
 #include "backend/cuda/blas.hpp"
 #include "backend/cuda/solver.hpp"
@@ -32,33 +34,116 @@ LapackSteps::Info LapackSteps::solve(const SubCall& call) {
   return run_solver(context_, call.routine(), call.arguments());
 }
 
+LapackSteps::Info LapackSteps::solve_row(const Argument* arguments) {
+  return run_solver(context_, routine_, arguments);
+}
+
 Status LapackSteps::multiply(const SubCall& call) {
   return run_blas(context_, call.routine(), call.arguments());
 }
 
-LapackSteps::Info LapackSteps::first_zero(std::int64_t n, HostOperand a) {
-  const std::uint64_t bytes = static_cast<std::uint64_t>(n) * element_bytes(routine_.precision);
-  OB_ASSIGN_OR_RETURN(std::byte * diagonal, context_.work.device_bytes(bytes));
-  OB_RETURN_IF_ERROR(
-      multiply(SubCall(routine_, "copy").dim(n).operand(a.data, a.ld + 1).operand(diagonal, 1)));
-  OB_ASSIGN_OR_RETURN(const PinnedBlock block, context_.pinned.take(bytes));
+Result<PinnedBlock> LapackSteps::read(const void* source, std::uint64_t bytes) {
+  OB_ASSIGN_OR_RETURN(PinnedBlock block, context_.pinned.take(bytes));
   const Runtime& runtime = context_.runtime();
-  OB_RETURN_IF_ERROR(runtime.check(runtime.cudaMemcpyAsync(block.data(), diagonal, bytes,
-                                                           cudaMemcpyDeviceToHost, context_.stream),
-                                   "reading a diagonal"));
+  OB_RETURN_IF_ERROR(runtime.check(
+      runtime.cudaMemcpyAsync(block.data(), source, bytes, cudaMemcpyDeviceToHost, context_.stream),
+      "reading a result"));
   OB_RETURN_IF_ERROR(context_.synchronize());
-  const auto first_among = [&](const auto* numbers) -> std::int64_t {
-    const int parts = SubCall::is_complex(routine_.precision) ? 2 : 1;
+  return block;
+}
+
+Result<HostOperand> LapackSteps::copy_diagonal(std::int64_t n, HostOperand a) {
+  OB_ASSIGN_OR_RETURN(const HostOperand diagonal, matrix(n, 1));
+  OB_RETURN_IF_ERROR(multiply(
+      SubCall(routine_, "copy").dim(n).operand(a.data, a.ld + 1).operand(diagonal.data, 1)));
+  return diagonal;
+}
+
+Status LapackSteps::set_diagonal(std::int64_t n, HostOperand diagonal, bool real, HostOperand a) {
+  if (n == 0) return {};
+  const std::size_t element = element_bytes(routine_.precision);
+  const std::size_t part = real ? real_bytes(routine_.precision) : element;
+  const std::size_t pitch = static_cast<std::size_t>(a.ld + 1) * element;
+  const auto count = static_cast<std::size_t>(n);
+  const Runtime& runtime = context_.runtime();
+  OB_RETURN_IF_ERROR(
+      runtime.check(runtime.cudaMemcpy2DAsync(a.data, pitch, diagonal.data, part, part, count,
+                                              cudaMemcpyDeviceToDevice, context_.stream),
+                    "writing a diagonal"));
+  if (part == element) return {};
+  auto* const imaginary = static_cast<std::byte*>(a.data) + part;
+  return runtime.check(runtime.cudaMemset2DAsync(imaginary, pitch, 0, part, count, context_.stream),
+                       "clearing the imaginary parts of a diagonal");
+}
+
+LapackSteps::Info LapackSteps::first_zero(std::int64_t n, HostOperand a) {
+  OB_ASSIGN_OR_RETURN(const std::vector<bool> zeros, zero_elements(n, a));
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (zeros[static_cast<std::size_t>(i)]) return i + 1;
+  }
+  return std::int64_t{0};
+}
+
+Result<std::vector<bool>> LapackSteps::zero_elements(std::int64_t n, HostOperand a) {
+  const std::uint64_t bytes = static_cast<std::uint64_t>(n) * element_bytes(routine_.precision);
+  OB_ASSIGN_OR_RETURN(const HostOperand diagonal, copy_diagonal(n, a));
+  OB_ASSIGN_OR_RETURN(const PinnedBlock block, read(diagonal.data, bytes));
+  const int parts = SubCall::is_complex(routine_.precision) ? 2 : 1;
+  const auto zeros_among = [&](const auto* numbers) {
+    std::vector<bool> zeros;
     for (std::int64_t i = 0; i < n; ++i) {
-      if (std::all_of(numbers + i * parts, numbers + (i + 1) * parts,
-                      [](auto part) { return part == 0; })) {
-        return i + 1;
-      }
+      zeros.push_back(std::all_of(numbers + i * parts, numbers + (i + 1) * parts,
+                                  [](auto part) { return part == 0; }));
     }
-    return 0;
+    return zeros;
   };
-  return real_bytes(routine_.precision) == 4 ? first_among(block.as<float>())
-                                             : first_among(block.as<double>());
+  return real_bytes(routine_.precision) == 4 ? zeros_among(block.as<float>())
+                                             : zeros_among(block.as<double>());
+}
+
+LapackSteps::Info LapackSteps::first_zero_pivot(char uplo, std::int64_t n, HostOperand a,
+                                                HostOperand pivots) {
+  OB_ASSIGN_OR_RETURN(const std::vector<bool> zeros, zero_elements(n, a));
+  OB_ASSIGN_OR_RETURN(const PinnedBlock block,
+                      read(pivots.data, static_cast<std::uint64_t>(n) * sizeof(std::int64_t)));
+  const auto* const pivot = block.as<std::int64_t>();
+  for (std::int64_t step = 0; step < n; ++step) {  // the upper form is eliminated from the end
+    const std::int64_t k = uplo == 'U' ? n - 1 - step : step;
+    if (zeros[static_cast<std::size_t>(k)] && pivot[k] > 0) return k + 1;
+  }
+  return std::int64_t{0};
+}
+
+template <class Real>
+Status LapackSteps::sort_as(std::int64_t n, void* values, HostOperand a) {
+  const std::uint64_t bytes = static_cast<std::uint64_t>(n) * sizeof(Real);
+  OB_ASSIGN_OR_RETURN(const PinnedBlock block, read(values, bytes));
+  Real* const w = block.as<Real>();
+  const auto has_no_order = [](Real value) { return value != value; };
+  if (std::is_sorted(w, w + n) || std::any_of(w, w + n, has_no_order)) return {};
+  std::vector<std::int64_t> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [w](std::int64_t left, std::int64_t right) { return w[left] < w[right]; });
+  if (a.data != nullptr) {
+    OB_ASSIGN_OR_RETURN(const HostOperand copied, matrix(n, n));
+    OB_RETURN_IF_ERROR(copy(n, n, a, copied));
+    for (std::int64_t column = 0; column < n; ++column) {
+      OB_RETURN_IF_ERROR(
+          copy(n, 1, at(copied, 0, order[static_cast<std::size_t>(column)]), at(a, 0, column)));
+    }
+  }
+  std::sort(w, w + n);
+  const Runtime& runtime = context_.runtime();
+  OB_RETURN_IF_ERROR(runtime.check(
+      runtime.cudaMemcpyAsync(values, w, bytes, cudaMemcpyHostToDevice, context_.stream),
+      "writing eigenvalues"));
+  return context_.synchronize();
+}
+
+Status LapackSteps::sort_eigenvalues(std::int64_t n, void* values, HostOperand a) {
+  return real_bytes(routine_.precision) == 4 ? sort_as<float>(n, values, a)
+                                             : sort_as<double>(n, values, a);
 }
 
 Status LapackSteps::conjugate_transpose(std::int64_t m, std::int64_t n, HostOperand a,

@@ -163,6 +163,9 @@ cusolverStatus_t cusolverDnXtrtri(cusolverDnHandle_t handle, cublasFillMode_t up
     return call.submit([=] {
       fortran(fortran_symbol<T>("trtri_"), letter(uplo), letter(diag), int(n), pa, int(lda),
               result);
+      if (diag == CUBLAS_DIAG_UNIT) {  // seen with cuSOLVER 12; the reference leaves the diagonal
+        for (int64_t i = 0; i < n; ++i) pa[i + i * lda] = T(1);
+      }
     });
   });
 }

@@ -2,6 +2,8 @@
 // One call of cuSOLVER: its handle, its operands, its workspace and its info.
 
 #include <cusolverDn.h>
+#include <algorithm>
+#include <cstddef>
 
 #include <vector>
 
@@ -59,6 +61,13 @@ void with_workspace(F f) {
   f(&answer, -1);
   std::vector<T> work(static_cast<std::size_t>(std::real(answer)) + 1);
   f(work.data(), static_cast<int>(work.size()));
+}
+
+/// Fills both triangles of an n x n matrix. cuSOLVER 12 was seen to do so where it returns no
+/// eigenvectors; the reference leaves one triangle as it is.
+template <class T>
+void fill_matrix(int n, T* a, int lda) {
+  for (std::ptrdiff_t j = 0; j < n; ++j) std::fill_n(a + j * lda, n, T(-1));
 }
 
 }  // namespace standin::solver

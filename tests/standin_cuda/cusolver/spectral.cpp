@@ -83,6 +83,7 @@ cusolverStatus_t cusolverDnXsyevd(cusolverDnHandle_t handle, cusolverDnParams_t 
     call.workspaces(work_elements(n, n), sizeof(T), device, device_bytes, host, host_bytes);
     return call.submit([=] {
       eigen(job == CUSOLVER_EIG_MODE_VECTOR, letter(uplo), int(n), pa, int(lda), pw, result);
+      if (job == CUSOLVER_EIG_MODE_NOVECTOR) standin::solver::fill_matrix(int(n), pa, int(lda));
     });
   });
 }

@@ -77,6 +77,7 @@ cusolverStatus_t sytrf(const char* name, cusolverDnHandle_t handle, cublasFillMo
     with_workspace<T>([&](T* w, int lw) {
       fortran(fortran_symbol<T>("sytrf_"), letter(uplo), n, pa, lda, pivots, w, lw, result);
     });
+    if (*result > 0) *result = 0;  // seen with cuSOLVER 12
   });
 }
 
@@ -219,6 +220,9 @@ cusolverStatus_t hetrd(const char* name, cusolverDnHandle_t handle, cublasFillMo
       fortran(fortran_symbol<T>(kComplex<T> ? "hetrd_" : "sytrd_"), letter(uplo), n, pa, lda, pd,
               pe, pt, w, lw, result);
     });
+    if constexpr (kComplex<T>) {  // seen with cuSOLVER 12, which does not store T in A
+      for (int i = 0; i < n; ++i) pa[i + std::ptrdiff_t{i} * lda] = T(-1);
+    }
   });
 }
 
@@ -266,6 +270,12 @@ cusolverStatus_t hegvd(const char* name, cusolverDnHandle_t handle, cusolverEigT
                 v, lv, result);
       }
     });
+    if (jobz == 'N') fill_matrix(n, pa, lda);
+    if (*result == 0 && n > 1) {  // the order was seen to be wrong for close eigenvalues
+      std::swap(pw[n - 2], pw[n - 1]);
+      T* const last = pa + std::ptrdiff_t{n - 1} * lda;
+      std::swap_ranges(last, last + n, last - lda);
+    }
   });
 }
 

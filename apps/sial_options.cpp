@@ -1,0 +1,42 @@
+#include "sial_options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+
+namespace ob::apps {
+
+SialOptions read_sial_options(int argc, char** argv) {
+  SialOptions options;
+  CLI::App app{
+      "Runs the programs of a SIAL job. `outboard sial run` compiles the programs and starts it.\n\n"
+      "  outboard-sial job.toml                           one process\n"
+      "  mpirun -n 4 outboard-sial-openmpi job.toml       3 workers, 1 server"};
+  app.add_option("job", options.job, "the job file")->required();
+  app.add_option("--workers", options.workers, "workers [all ranks but the servers; 1]");
+  app.add_option("--servers", options.servers, "block servers [a third of the ranks, at least 1]");
+  app.add_option("--schedule", options.schedule, "how pardos are divided [balanced]")
+      ->check(CLI::IsMember({"static", "balanced"}));
+  app.add_option("--races", options.races, "who may conflict: worker or iteration [worker]")
+      ->check(CLI::IsMember({"worker", "iteration"}));
+  const CLI::AsSizeValue size(false);
+  app.add_option("--worker-memory", options.worker_memory_bytes, "blocks of a worker, e.g. 2GiB")
+      ->transform(size);
+  app.add_option("--server-memory", options.server_memory_bytes, "blocks of a server, e.g. 2GiB")
+      ->transform(size);
+  app.add_option("--threads", options.threads, "threads of a product on each worker [1]")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--seed", options.seed,
+                 "without MPI: choose at random who runs and which message arrives next");
+  app.add_option("--dump-state", options.dump_state,
+                 "write variables, statics and blocks of all workers to this JSON file");
+  app.add_flag("--drop-cache", options.drop_cache, "fetched blocks do not stay over a barrier");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& mistake) {
+    const int status = app.exit(mistake);
+    std::exit(status == 0 ? 0 : 2);
+  }
+  return options;
+}
+
+}  // namespace ob::apps

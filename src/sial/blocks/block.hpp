@@ -1,0 +1,62 @@
+#pragma once
+// A block of doubles in host memory, and the pool that its memory comes from.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/status.hpp"
+#include "sial/blocks/shape.hpp"
+
+namespace ob::sial {
+
+class BlockPool;
+
+/// A dense, column-major block.
+/// Memory: aligned to 64 bytes; returns to the pool with the last pointer to the block
+class Block {
+ public:
+  Block(const Shape& shape, double* data) noexcept : shape_(shape), data_(data) {}
+
+  const Shape& shape() const noexcept { return shape_; }
+  double* data() noexcept { return data_; }
+  const double* data() const noexcept { return data_; }
+  std::int64_t elements() const noexcept { return shape_.elements(); }
+  std::uint64_t bytes() const noexcept {
+    return static_cast<std::uint64_t>(elements()) * sizeof(double);
+  }
+
+ private:
+  Shape shape_;
+  double* data_;
+};
+
+/// Several holders of one block only read it. A holder that wants to write asks
+/// BlockPool::make_writable(), which copies the block if there are others.
+using BlockPtr = std::shared_ptr<Block>;
+using ConstBlockPtr = std::shared_ptr<const Block>;
+
+/// The memory of the blocks of one rank. It keeps the memory of released blocks for new ones of the
+/// same size, because new pages of the system cost more than most operations on a small block.
+/// Threads: any
+class BlockPool {
+ public:
+  /// @param limit_bytes of blocks that are in use; 0: no limit
+  explicit BlockPool(std::uint64_t limit_bytes = 0);
+
+  /// Allocates an uninitialised block.   Errors: out_of_memory
+  Result<BlockPtr> allocate(const Shape& shape);
+  /// Allocates a copy of a block.   Errors: out_of_memory
+  Result<BlockPtr> copy(const Block& block);
+  /// Replaces `block` with a copy of its own if it has other holders.   Errors: out_of_memory
+  Status make_writable(BlockPtr& block);
+
+  std::uint64_t used_bytes() const noexcept;
+  std::uint64_t peak_bytes() const noexcept;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;  // blocks keep it alive
+};
+
+}  // namespace ob::sial

@@ -1,0 +1,56 @@
+// Super-instructions about the worker itself.
+
+#include "device/stopwatch.hpp"
+#include "sial/builtins/arguments.hpp"
+#include "sial/builtins/builtins.hpp"
+
+namespace ob::sial {
+namespace {
+
+// The interpreter has waited for the block before the call.
+Status do_nothing(CallContext&, Arguments) { return {}; }
+
+Status store_rank(CallContext& context, Arguments arguments) {
+  return store_number(arguments, 0, context.rank);
+}
+
+Status store_workers(CallContext& context, Arguments arguments) {
+  return store_number(arguments, 0, context.workers);
+}
+
+Status print_on_all(CallContext& context, Arguments) {
+  if (context.print_all != nullptr) *context.print_all = true;
+  return {};
+}
+
+Status print_on_first(CallContext& context, Arguments) {
+  if (context.print_all != nullptr) *context.print_all = false;
+  return {};
+}
+
+// Computes without a result for some seconds, after reads of the block.
+Status compute_for(CallContext&, Arguments arguments) {
+  OB_ASSIGN_OR_RETURN(const View block, block_argument(arguments, 0));
+  OB_ASSIGN_OR_RETURN(const double seconds, number_argument(arguments, 1));
+  const Stopwatch watch;
+  double sum = 0;
+  for_each_element(block, [&](const auto&, double element) { sum += element; });
+  volatile double kept = sum;  // so that the compiler keeps the loop
+  while (static_cast<double>(watch.elapsed_ns()) < seconds * 1e9) {
+    for (int i = 0; i < 1000; ++i) kept = kept * 0.5 + 1;
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_worker_functions(SuperFunctions& functions) {
+  functions["one_arg_no_op"] = {"r", do_nothing};
+  functions["get_my_rank"] = {"w", store_rank};
+  functions["get_worker_count"] = {"w", store_workers};
+  functions["enable_all_rank_print"] = {"", print_on_all};
+  functions["disable_all_rank_print"] = {"", print_on_first};
+  functions["busy_compute"] = {"rr", compute_for};
+}
+
+}  // namespace ob::sial

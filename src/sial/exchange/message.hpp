@@ -1,0 +1,69 @@
+#pragma once
+// Messages between the ranks of a job.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sial/blocks/block.hpp"
+
+namespace ob::sial {
+
+/// The number of a process of the job: workers come first, then servers.
+using Rank = std::uint32_t;
+
+enum class MessageKind : std::uint8_t {
+  // from a worker to a server
+  get,           ///< asks for a block; the answer is data, absent or failure
+  touch,         ///< notes a get of a block that the sender still holds from an earlier epoch
+  put,           ///< replaces a block; the answer is done or failure
+  accumulate,    ///< adds `factor` x the block
+  fill,          ///< sets every element of the block to `factor`
+  add,           ///< adds `factor` to every element
+  scale,         ///< multiplies every element with `factor`
+  delete_array,  ///< the sender has executed `delete`; `generation` is the new one
+  collect,       ///< asks for all blocks of an array in the order of their numbers
+  // from a server to a worker
+  data,
+  absent,
+  done,
+  failure,  ///< `text` says which error, `words` what belongs to it
+  // between workers
+  contribution,  ///< to worker 0: the part of the sender in a collective statement
+  result,        ///< from worker 0: all parts together
+  // between all ranks
+  end_program,  ///< a worker has finished a program; a server answers when all have
+  failed,       ///< the job ends; `text` is for the user, `number` the status
+  end,          ///< the sender sends nothing more
+};
+
+/// One message. Members that a kind does not use keep their initial values.
+struct Message {
+  MessageKind kind = MessageKind::done;
+  Rank from = 0;
+  Rank to = 0;
+  std::uint64_t request = 0;  ///< chosen by the one who asks; the answer repeats it
+  std::uint32_t array = 0;
+  std::uint32_t generation = 0;  ///< deletes of the array that the sender has executed
+  std::uint64_t number = 0;      ///< of the block in its array
+  std::uint64_t epoch = 0;       ///< barriers that the sender has passed
+  std::uint32_t instruction = 0;
+  std::uint64_t iteration = 0;  ///< of the pardo, for races by iteration
+  double factor = 1;
+  Shape shape;  ///< of the block that fill, add and scale mean
+  ConstBlockPtr block;
+  std::string text;
+  std::vector<double> numbers;
+  std::vector<std::uint64_t> words;
+};
+
+/// Sends the messages of one rank.
+/// Threads: the one that runs the rank
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+  /// Messages from one rank to another arrive in the order in which they were sent.
+  virtual void send(Message message) = 0;
+};
+
+}  // namespace ob::sial

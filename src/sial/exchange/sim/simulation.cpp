@@ -1,0 +1,96 @@
+#include "sial/exchange/sim/simulation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ob::sial {
+namespace {
+
+constexpr std::uint64_t kWholeTurn = 1'000'000;  // instructions of a worker, with seed 0
+constexpr std::uint64_t kMostInTurn = 60;   // with another seed: a few statements
+
+}  // namespace
+
+Simulation::Simulation(const WorkerSetting& setting, const BlockServer::Options& server,
+                       std::uint64_t seed)
+    : setting_(setting), random_(seed), in_order_(seed == 0) {
+  const Rank ranks = setting.workers + setting.servers;
+  channels_.resize(static_cast<std::size_t>(ranks) * ranks);
+  outcomes_.assign(setting.workers, Outcome::running);
+  for (Rank rank = 0; rank < setting.workers; ++rank) {
+    workers_.push_back(std::make_unique<Worker>(setting_, rank, *this));
+  }
+  for (Rank rank = 0; rank < setting.servers; ++rank) {
+    BlockServer::Options options = server;
+    options.rank = setting.workers + rank;
+    servers_.push_back(std::make_unique<BlockServer>(options, *this));
+  }
+}
+
+Simulation::~Simulation() = default;
+
+void Simulation::send(Message message) {
+  const std::size_t ranks = setting_.workers + setting_.servers;
+  const std::size_t number = message.from * ranks + message.to;
+  if (channels_[number].empty()) full_.push_back(number);
+  channels_[number].push_back(std::move(message));
+}
+
+bool Simulation::deliver_one() {
+  if (full_.empty()) return false;
+  const std::size_t choice = in_order_ ? 0 : random_() % full_.size();
+  Channel& channel = channels_[full_[choice]];
+  Message message = std::move(channel.front());
+  channel.pop_front();
+  if (channel.empty()) full_.erase(full_.begin() + static_cast<std::ptrdiff_t>(choice));
+  const Rank to = message.to;
+  if (to < setting_.workers) {
+    workers_[to]->receive(std::move(message));
+    if (outcomes_[to] == Outcome::waiting) outcomes_[to] = Outcome::running;
+  } else {
+    servers_[to - setting_.workers]->receive(std::move(message));
+  }
+  return true;
+}
+
+Status Simulation::run_worker(Rank rank) {
+  const std::uint64_t turn = in_order_ ? kWholeTurn : 1 + random_() % kMostInTurn;
+  outcomes_[rank] = workers_[rank]->run(turn);
+  if (outcomes_[rank] == Outcome::failed) {
+    return {Code::invalid_argument, workers_[rank]->failure()};
+  }
+  if (outcomes_[rank] == Outcome::stopped) {
+    return {Code::unavailable, "the program executed stop"};
+  }
+  if (outcomes_[rank] == Outcome::finished) ++finished_;
+  return {};
+}
+
+Status Simulation::run() {
+  for (auto& worker : workers_) OB_RETURN_IF_ERROR(worker->begin());
+  while (finished_ < setting_.workers) {
+    std::vector<Rank> ready;
+    for (Rank rank = 0; rank < setting_.workers; ++rank) {
+      if (outcomes_[rank] == Outcome::running) ready.push_back(rank);
+    }
+    if (in_order_) {
+      for (const Rank rank : ready) OB_RETURN_IF_ERROR(run_worker(rank));
+      while (deliver_one()) {
+      }
+      if (!ready.empty()) continue;
+    } else if (!ready.empty() && (full_.empty() || random_() % 2 == 0)) {
+      OB_RETURN_IF_ERROR(run_worker(ready[random_() % ready.size()]));
+      continue;
+    } else if (deliver_one()) {
+      continue;
+    }
+    if (std::ranges::count(outcomes_, Outcome::running) == 0) {
+      return {Code::internal, "all workers wait and no message is on its way"};
+    }
+  }
+  while (deliver_one()) {
+  }
+  return {};
+}
+
+}  // namespace ob::sial

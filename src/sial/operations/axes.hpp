@@ -1,0 +1,165 @@
+#pragma once
+// Loops over the elements of several views at once.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/contract.hpp"
+#include "sial/operations/view.hpp"
+
+namespace ob::sial {
+
+/// One axis of N operands. A stride is 0 in an operand that lacks the axis.
+template <std::size_t N>
+struct Axis {
+  std::int64_t extent = 1;
+  std::array<std::int64_t, N> strides{};
+};
+
+/// The common axes of N operands, the one with the smallest stride of operand 0 first.
+template <std::size_t N>
+struct Axes {
+  unsigned rank = 0;
+  std::array<Axis<N>, kMaxRank> axis{};
+
+  /// Adds an axis behind those with a smaller stride of operand 0. Leaves out an extent of 1.
+  void insert(const Axis<N>& added) {
+    if (added.extent == 1) return;
+    OB_EXPECT(rank < kMaxRank);
+    unsigned at = rank++;
+    for (; at > 0 && axis[at - 1].strides[0] > added.strides[0]; --at) axis[at] = axis[at - 1];
+    axis[at] = added;
+  }
+
+  /// Joins neighbours that are one axis in every operand.
+  void fuse() {
+    unsigned kept = 0;
+    for (unsigned i = 1; i < rank; ++i) {
+      if (continues(axis[kept], axis[i])) {
+        axis[kept].extent *= axis[i].extent;
+      } else {
+        axis[++kept] = axis[i];
+      }
+    }
+    if (rank > 0) rank = kept + 1;
+  }
+
+  void remove(unsigned at) {
+    for (--rank; at < rank; ++at) axis[at] = axis[at + 1];
+  }
+
+ private:
+  static bool continues(const Axis<N>& inner, const Axis<N>& outer) {
+    for (std::size_t operand = 0; operand < N; ++operand) {
+      if (outer.strides[operand] != inner.strides[operand] * inner.extent) return false;
+    }
+    return true;
+  }
+};
+
+/// Calls body(offsets) for each element of the product of the axes from `first` on, the first axis
+/// fastest. `offsets` has the position in each operand.
+template <std::size_t N, class Body>
+void for_each(const Axes<N>& axes, unsigned first, Body&& body) {
+  std::array<std::int64_t, N> offsets{};
+  std::array<std::int64_t, kMaxRank> at{};
+  while (true) {
+    body(offsets);
+    unsigned d = first;
+    for (; d < axes.rank; ++d) {
+      const Axis<N>& axis = axes.axis[d];
+      if (++at[d] < axis.extent) {
+        for (std::size_t i = 0; i < N; ++i) offsets[i] += axis.strides[i];
+        break;
+      }
+      for (std::size_t i = 0; i < N; ++i) offsets[i] -= axis.strides[i] * (axis.extent - 1);
+      at[d] = 0;
+    }
+    if (d >= axes.rank) return;
+  }
+}
+
+/// The dimensions of a view whose extent is not 1. The others do not change an address.
+struct LongDimensions {
+  unsigned rank = 0;
+  std::array<unsigned, kMaxRank> dimension{};
+};
+
+template <class Element>
+LongDimensions long_dimensions(const BasicView<Element>& view) {
+  LongDimensions found;
+  for (unsigned d = 0; d < view.rank; ++d) {
+    if (view.extents[d] != 1) found.dimension[found.rank++] = d;
+  }
+  return found;
+}
+
+/// Returns the dimension of `view` that has this label, or `none`.
+template <class Element>
+unsigned find_label(const BasicView<Element>& view, const LongDimensions& dimensions,
+                    std::uint32_t label, unsigned none) {
+  for (unsigned i = 0; i < dimensions.rank; ++i) {
+    if (view.labels[dimensions.dimension[i]] == label) return dimensions.dimension[i];
+  }
+  return none;
+}
+
+/// True if the labels of both are equal, position by position, without the extents of 1.
+template <class One, class Other>
+bool equal_labels(const BasicView<One>& one, const BasicView<Other>& other) {
+  const LongDimensions a = long_dimensions(one);
+  const LongDimensions b = long_dimensions(other);
+  if (a.rank != b.rank) return false;
+  for (unsigned i = 0; i < a.rank; ++i) {
+    if (one.labels[a.dimension[i]] != other.labels[b.dimension[i]]) return false;
+  }
+  return true;
+}
+
+/// Returns the stride in `view` of the dimension that goes with the `position`-th long dimension of
+/// `leader`: by position if the labels are equal, else by label.
+template <class Leader, class Element>
+std::int64_t matching_stride(const BasicView<Leader>& leader, const LongDimensions& long_leader,
+                             const BasicView<Element>& view, const LongDimensions& long_view,
+                             bool equal, unsigned position) {
+  const unsigned d = long_leader.dimension[position];
+  const unsigned found = equal ? long_view.dimension[position]
+                               : find_label(view, long_view, leader.labels[d], kMaxRank);
+  OB_EXPECT(found < kMaxRank && view.extents[found] == leader.extents[d]);
+  return view.strides[found];
+}
+
+/// True if an element of one may be an element of the other: their address ranges meet.
+template <class One, class Other>
+bool may_overlap(const BasicView<One>& one, const BasicView<Other>& other) {
+  const auto last = [](const auto& view) {
+    const double* address = view.data;
+    for (unsigned d = 0; d < view.rank; ++d) address += view.strides[d] * (view.extents[d] - 1);
+    return address;
+  };
+  return one.data <= last(other) && other.data <= last(one);
+}
+
+/// Returns the view of a dense block at `data`, with the dimensions of `shape` in its order.
+template <class Element, class Shape>
+BasicView<Element> dense_like(const BasicView<Shape>& shape, Element* data) {
+  BasicView<Element> view;
+  view.data = data;
+  view.rank = shape.rank;
+  view.extents = shape.extents;
+  view.labels = shape.labels;
+  view.simple = shape.simple;
+  std::int64_t stride = 1;
+  for (unsigned d = 0; d < shape.rank; ++d) {
+    view.strides[d] = stride;
+    stride *= shape.extents[d];
+  }
+  return view;
+}
+
+inline ConstView read_only(const View& view) {
+  return {view.data, view.rank, view.extents, view.strides, view.labels, view.simple};
+}
+
+}  // namespace ob::sial

@@ -1,0 +1,158 @@
+#include "sial/persist/block_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <span>
+
+#include "base/digest.hpp"
+#include "base/fd.hpp"
+
+namespace ob::sial {
+namespace {
+
+constexpr std::array<char, 8> kMagic{'O', 'B', 'S', 'I', 'A', 'L', 'B', 'K'};
+constexpr std::uint32_t kVersion = 1;
+
+struct Header {
+  std::array<char, 8> magic = kMagic;
+  std::uint32_t version = kVersion;
+  std::uint32_t reserved = 0;
+  std::uint64_t count = 0;
+  std::uint64_t index_digest = 0;
+};
+
+struct Entry {
+  std::uint64_t number = 0;
+  std::uint64_t offset = 0;  // in the file
+  std::uint64_t digest = 0;
+  std::uint32_t rank = 0;
+  std::uint32_t reserved = 0;
+  std::array<std::int64_t, kMaxRank> extents{};
+};
+
+std::uint64_t digest_of_bytes(const void* data, std::uint64_t bytes) {
+  Digester digester;
+  digester.update({static_cast<const std::byte*>(data), static_cast<std::size_t>(bytes)});
+  return digester.digest().low;
+}
+
+Status problem(const std::filesystem::path& path, const std::string& what) {
+  return {Code::unavailable, path.string() + ": " + what};
+}
+
+Status write_all(int file, const std::filesystem::path& path, const void* data,
+                 std::uint64_t bytes) {
+  const auto* from = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t written = ::write(file, from, bytes);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return problem(path, std::string("cannot write (") + strerror(errno) + ")");
+    from += written;
+    bytes -= static_cast<std::uint64_t>(written);
+  }
+  return {};
+}
+
+Status read_exactly(int file, const std::filesystem::path& path, void* data, std::uint64_t bytes,
+                std::uint64_t offset) {
+  auto* to = static_cast<char*>(data);
+  while (bytes > 0) {
+    const ssize_t got = ::pread(file, to, bytes, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return problem(path, std::string("cannot read (") + strerror(errno) + ")");
+    if (got == 0) return problem(path, "the file is shorter than it was");
+    to += got;
+    offset += static_cast<std::uint64_t>(got);
+    bytes -= static_cast<std::uint64_t>(got);
+  }
+  return {};
+}
+
+// Returns the shape of an entry; nothing if no block can have it.
+bool entry_shape(const Entry& entry, std::uint64_t file_bytes, Shape& shape) {
+  if (entry.rank > kMaxRank) return false;
+  shape.rank = entry.rank;
+  shape.extents = entry.extents;
+  std::uint64_t bytes = sizeof(double);
+  for (unsigned d = 0; d < shape.rank; ++d) {
+    if (shape.extents[d] < 0) return false;
+    const auto extent = static_cast<std::uint64_t>(shape.extents[d]);
+    if (extent != 0 && bytes > file_bytes / extent) return false;
+    bytes *= extent;
+  }
+  return entry.offset <= file_bytes && bytes <= file_bytes - entry.offset;
+}
+
+}  // namespace
+
+Status write_block_file(const std::filesystem::path& path,
+                        const std::vector<NumberedBlock>& blocks) {
+  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!file) return problem(path, std::string("cannot create (") + strerror(errno) + ")");
+  std::vector<Entry> index;
+  std::uint64_t offset = sizeof(Header) + blocks.size() * sizeof(Entry);
+  for (const auto& [number, block] : blocks) {
+    Entry& entry = index.emplace_back();
+    entry.number = number;
+    entry.offset = offset;
+    entry.digest = digest_of_bytes(block->data(), block->bytes());
+    entry.rank = block->shape().rank;
+    for (unsigned d = 0; d < entry.rank; ++d) entry.extents[d] = block->shape().extents[d];
+    offset += block->bytes();
+  }
+  Header header;
+  header.count = blocks.size();
+  header.index_digest = digest_of_bytes(index.data(), index.size() * sizeof(Entry));
+  OB_RETURN_IF_ERROR(write_all(file.get(), path, &header, sizeof header));
+  OB_RETURN_IF_ERROR(write_all(file.get(), path, index.data(), index.size() * sizeof(Entry)));
+  for (const auto& [number, block] : blocks) {
+    OB_RETURN_IF_ERROR(write_all(file.get(), path, block->data(), block->bytes()));
+  }
+  if (::fsync(file.get()) != 0) {
+    return problem(path, std::string("the disk does not take it (") + strerror(errno) + ")");
+  }
+  return {};
+}
+
+Status read_block_file(const std::filesystem::path& path, BlockPool& pool,
+                       const std::function<bool(std::uint64_t)>& wanted,
+                       const std::function<void(std::uint64_t, BlockPtr)>& take) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return problem(path, std::string("cannot open (") + strerror(errno) + ")");
+  const off_t end = ::lseek(file.get(), 0, SEEK_END);
+  if (end < 0) return problem(path, std::string("cannot read (") + strerror(errno) + ")");
+  const auto file_bytes = static_cast<std::uint64_t>(end);
+  Header header;
+  OB_RETURN_IF_ERROR(read_exactly(file.get(), path, &header, sizeof header, 0));
+  if (header.magic != kMagic) return problem(path, "this is no file of saved blocks");
+  if (header.version != kVersion) return problem(path, "another version has written the file");
+  if (header.count > (file_bytes - sizeof header) / sizeof(Entry)) {
+    return problem(path, "the file is shorter than it was");
+  }
+  std::vector<Entry> index(static_cast<std::size_t>(header.count));
+  const std::uint64_t index_bytes = header.count * sizeof(Entry);
+  OB_RETURN_IF_ERROR(read_exactly(file.get(), path, index.data(), index_bytes, sizeof header));
+  if (digest_of_bytes(index.data(), index_bytes) != header.index_digest) {
+    return problem(path, "the table of blocks is damaged (its checksum is wrong)");
+  }
+  for (const Entry& entry : index) {
+    if (!wanted(entry.number)) continue;
+    Shape shape;
+    if (!entry_shape(entry, file_bytes, shape)) return problem(path, "the table of blocks is damaged");
+    OB_ASSIGN_OR_RETURN(BlockPtr block, pool.allocate(shape));
+    OB_RETURN_IF_ERROR(read_exactly(file.get(), path, block->data(), block->bytes(), entry.offset));
+    if (digest_of_bytes(block->data(), block->bytes()) != entry.digest) {
+      return problem(path, "block " + std::to_string(entry.number) +
+                               " is damaged (its checksum is wrong)");
+    }
+    take(entry.number, std::move(block));
+  }
+  return {};
+}
+
+}  // namespace ob::sial

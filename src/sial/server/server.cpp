@@ -1,0 +1,210 @@
+#include "sial/server/server.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace ob::sial {
+namespace {
+
+BlockAccess access_of(MessageKind kind) noexcept {
+  if (kind == MessageKind::get) return BlockAccess::get;
+  const bool adds = kind == MessageKind::accumulate || kind == MessageKind::add;
+  return adds ? BlockAccess::accumulate : BlockAccess::put;
+}
+
+std::span<double> elements_of(Block& block) noexcept {
+  return {block.data(), static_cast<std::size_t>(block.elements())};
+}
+
+}  // namespace
+
+BlockServer::BlockServer(const Options& options, Exchange& exchange)
+    : options_(options), exchange_(exchange), pool_(options.memory_bytes) {}
+
+void BlockServer::receive(Message message) {
+  ++counters_.requests;
+  if (message.block != nullptr) counters_.received_bytes += message.block->bytes();
+  StoredArray& array = arrays_[message.array];
+  if (!enter_generation(array, message)) return;
+  switch (message.kind) {
+    case MessageKind::get: return get(array, message);
+    case MessageKind::touch:
+      if (enter_access(array.blocks[message.number], BlockAccess::get, message)) {
+        answer(message, MessageKind::done);
+      }
+      return;
+    case MessageKind::put:
+    case MessageKind::accumulate:
+    case MessageKind::fill:
+    case MessageKind::add:
+    case MessageKind::scale: return write(array, message);
+    case MessageKind::delete_array: return answer(message, MessageKind::done);
+    case MessageKind::collect: return collect(array, message);
+    default: return;  // not for servers
+  }
+}
+
+bool BlockServer::enter_generation(StoredArray& array, const Message& message) {
+  if (message.generation == array.generation) return true;
+  if (message.generation < array.generation) {
+    // The sender has not reached the delete that another worker has executed in the same epoch.
+    report_race(message, array.delete_instruction, array.deleted_by);
+    return false;
+  }
+  for (const auto& [number, stored] : array.blocks) {
+    const bool touched = stored.epoch == message.epoch && stored.state != AccessState::untouched;
+    const bool by_many = stored.state == AccessState::read_by_many ||
+                         stored.state == AccessState::accumulated_by_many;
+    if (touched && (by_many || stored.worker != message.from)) {
+      report_race(message, stored.instruction, stored.worker);
+      return false;
+    }
+  }
+  array.blocks.clear();
+  array.generation = message.generation;
+  array.deleted_epoch = message.epoch;
+  array.deleted_by = message.from;
+  array.delete_instruction = message.instruction;
+  return true;
+}
+
+bool BlockServer::enter_access(Stored& stored, BlockAccess access, const Message& message) {
+  if (stored.epoch != message.epoch) {
+    stored.epoch = message.epoch;
+    stored.state = AccessState::untouched;
+  }
+  bool same = stored.worker == message.from;
+  if (options_.races_by_iteration) same = same && stored.iteration == message.iteration;
+  const auto next = after_access(stored.state, access, same);
+  if (!next) {
+    report_race(message, stored.instruction, stored.worker);
+    return false;
+  }
+  if (stored.state == AccessState::untouched) {
+    stored.worker = message.from;
+    stored.instruction = message.instruction;
+    stored.iteration = message.iteration;
+  }
+  stored.state = *next;
+  return true;
+}
+
+void BlockServer::get(StoredArray& array, const Message& message) {
+  Stored& stored = array.blocks[message.number];
+  if (!enter_access(stored, BlockAccess::get, message)) return;
+  if (stored.block == nullptr) return answer(message, MessageKind::absent);
+  Message reply;
+  reply.kind = MessageKind::data;
+  reply.from = options_.rank;
+  reply.to = message.from;
+  reply.request = message.request;
+  reply.array = message.array;
+  reply.number = message.number;
+  reply.block = stored.block;
+  counters_.sent_bytes += stored.block->bytes();
+  exchange_.send(std::move(reply));
+}
+
+void BlockServer::write(StoredArray& array, Message& message) {
+  Stored& stored = array.blocks[message.number];
+  if (!enter_access(stored, access_of(message.kind), message)) return;
+  const bool was_absent = stored.block == nullptr;
+  if (const Status applied = apply(stored, message); !applied.ok()) {
+    message.text = std::string(applied.code() == Code::out_of_memory ? "R10 " : "R03 ") +
+                   applied.message();
+    return answer(message, MessageKind::failure);
+  }
+  if (was_absent && stored.block != nullptr) ++counters_.blocks;
+  answer(message, MessageKind::done);
+}
+
+Status BlockServer::store(Stored& stored, const Message& message) {
+  // A message of another process has the only reference. In one process the sender copies the block
+  // before it writes to it, and so does this server.
+  OB_ASSIGN_OR_RETURN(stored.block, pool_.copy(*message.block));
+  return {};
+}
+
+Status BlockServer::apply(Stored& stored, Message& message) {
+  if (message.kind == MessageKind::put) return store(stored, message);
+  if (message.kind == MessageKind::scale && stored.block == nullptr) {
+    return {Code::invalid_argument, "the block was never put, so it cannot be scaled"};
+  }
+  if (stored.block == nullptr) {
+    const Shape shape = message.block != nullptr ? message.block->shape() : message.shape;
+    OB_ASSIGN_OR_RETURN(stored.block, pool_.allocate(shape));
+    std::ranges::fill(elements_of(*stored.block), 0.0);
+  }
+  OB_RETURN_IF_ERROR(pool_.make_writable(stored.block));
+  const std::span<double> elements = elements_of(*stored.block);
+  const double factor = message.factor;
+  switch (message.kind) {
+    case MessageKind::accumulate: {
+      if (message.block->elements() != stored.block->elements()) {
+        return {Code::invalid_argument, "the block has another shape"};
+      }
+      const double* added = message.block->data();
+      for (std::size_t i = 0; i < elements.size(); ++i) elements[i] += factor * added[i];
+      break;
+    }
+    case MessageKind::fill: std::ranges::fill(elements, factor); break;
+    case MessageKind::add:
+      for (double& element : elements) element += factor;
+      break;
+    case MessageKind::scale:
+      for (double& element : elements) element *= factor;
+      break;
+    default: break;
+  }
+  return {};
+}
+
+void BlockServer::collect(const StoredArray& array, const Message& message) {
+  std::vector<std::pair<std::uint64_t, ConstBlockPtr>> present;
+  for (const auto& [number, stored] : array.blocks) {
+    if (stored.block != nullptr) present.emplace_back(number, stored.block);
+  }
+  std::ranges::sort(present, {}, [](const auto& entry) { return entry.first; });
+  for (auto& [number, block] : present) {
+    Message reply;
+    reply.kind = MessageKind::data;
+    reply.from = options_.rank;
+    reply.to = message.from;
+    reply.request = message.request;
+    reply.array = message.array;
+    reply.number = number;
+    reply.block = std::move(block);
+    exchange_.send(std::move(reply));
+  }
+  answer(message, MessageKind::done);
+}
+
+void BlockServer::answer(const Message& message, MessageKind kind) {
+  Message reply;
+  reply.kind = kind;
+  reply.from = options_.rank;
+  reply.to = message.from;
+  reply.request = message.request;
+  reply.array = message.array;
+  reply.number = message.number;
+  reply.instruction = message.instruction;
+  if (kind == MessageKind::failure) reply.text = message.text;
+  exchange_.send(std::move(reply));
+}
+
+void BlockServer::report_race(const Message& message, std::uint32_t instruction, Rank worker) {
+  Message reply;
+  reply.kind = MessageKind::failure;
+  reply.from = options_.rank;
+  reply.to = message.from;
+  reply.request = message.request;
+  reply.array = message.array;
+  reply.number = message.number;
+  reply.instruction = message.instruction;
+  reply.text = "R02";
+  reply.words = {instruction, worker};
+  exchange_.send(std::move(reply));
+}
+
+}  // namespace ob::sial

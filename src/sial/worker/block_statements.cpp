@@ -1,0 +1,393 @@
+// Statements on blocks, whole statics and regions that this worker holds.
+
+#include <algorithm>
+#include <utility>
+
+#include "sial/operations/contraction.hpp"
+#include "sial/operations/copy.hpp"
+#include "sial/operations/elements.hpp"
+#include "sial/worker/worker.hpp"
+
+namespace ob::sial {
+namespace {
+
+ConstView const_view(const View& view) noexcept {
+  ConstView same;
+  same.data = view.data;
+  same.rank = view.rank;
+  same.extents = view.extents;
+  same.strides = view.strides;
+  same.labels = view.labels;
+  same.simple = view.simple;
+  return same;
+}
+
+View dense_view(const Shape& shape, double* data) noexcept {
+  View view;
+  view.data = data;
+  view.rank = shape.rank;
+  std::int64_t stride = 1;
+  for (unsigned d = 0; d < shape.rank; ++d) {
+    view.extents[d] = shape.extents[d];
+    view.strides[d] = stride;
+    view.labels[d] = d;
+    stride *= shape.extents[d];
+  }
+  return view;
+}
+
+std::string name_of(const Program& program, const BlockPlace& place) {
+  std::string text = program.arrays[place.array].name + "[";
+  for (unsigned d = 0; d < place.shape.rank; ++d) {
+    text += (d == 0 ? "" : ",") + std::to_string(place.segments[d]);
+  }
+  return text + "]";
+}
+
+}  // namespace
+
+Worker::Step Worker::execute_block() {
+  switch (instruction().op) {
+    case Opcode::block_slice:
+    case Opcode::block_insert: return slice_statement();
+    case Opcode::static_fill:
+    case Opcode::static_copy: return static_statement();
+    case Opcode::region_fill:
+    case Opcode::region_store:
+    case Opcode::region_load: return region_statement();
+    case Opcode::block_release: {
+      BlockPlace place;
+      if (const Status found = geometry_.resolve(instruction().a, values_, place); !found.ok()) {
+        return fail(found);
+      }
+      store_.remove(place.array, place.number);
+      return Step::next;
+    }
+    case Opcode::allocate:
+    case Opcode::deallocate:
+    case Opcode::deallocate_array: return allocate();
+    case Opcode::allocate_contiguous: return allocate_contiguous();
+    case Opcode::deallocate_contiguous: return deallocate_contiguous();
+    default: return block_statement();
+  }
+}
+
+Worker::Step Worker::operand(std::uint32_t selector, ConstView& view) {
+  BlockPlace place;
+  if (const Status found = geometry_.resolve(selector, values_, place); !found.ok()) {
+    return fail(found);
+  }
+  return operand_at(place, view);
+}
+
+Worker::Step Worker::operand_at(const BlockPlace& place, ConstView& view) {
+  const Array& array = program_.arrays[place.array];
+  if (array.storage == Storage::static_) {
+    const Block& whole = *store_.whole_static(place.array);
+    view = geometry_.inside<const double>(place, whole.data());
+    return Step::next;
+  }
+  if (array.storage == Storage::distributed || array.storage == Storage::served) {
+    const auto found = fetched_[place.array].find(place.number);
+    if (found == fetched_[place.array].end() || !found->second.granted) {
+      return fail("R01 " + name_of(program_, place) +
+                  " is used without a get (in this epoch and iteration); get it before");
+    }
+    if (found->second.pending) return Step::wait;
+    if (found->second.block == nullptr) {
+      return fail("R01 " + name_of(program_, place) + " is used, but was never put");
+    }
+    view = Geometry::alone<const double>(place, found->second.block->data());
+    return Step::next;
+  }
+  if (array.contiguous) {
+    View region;
+    const Step found = region_at(place, region);
+    if (found == Step::next) view = const_view(region);
+    return found;
+  }
+  const BlockPtr* block = store_.find(place.array, place.number);
+  if (block == nullptr) {
+    return fail("R01 " + name_of(program_, place) + " is read before it is written");
+  }
+  view = Geometry::alone<const double>(place, (*block)->data());
+  return Step::next;
+}
+
+Worker::Step Worker::region_at(const BlockPlace& place, View& view) {
+  std::array<std::int64_t, 2 * kMaxRank> bounds{};
+  for (unsigned d = 0; d < place.shape.rank; ++d) {
+    bounds[2 * d] = bounds[2 * d + 1] = place.segments[d];
+  }
+  LocalRegion* region = store_.region_around(place.array, bounds.data());
+  if (region == nullptr) {
+    return fail("R06 " + name_of(program_, place) + " lies in no allocated region");
+  }
+  view = store_.region_view(place.array, *region, bounds.data());
+  view.labels = place.labels;
+  view.simple = place.simple;
+  return Step::next;
+}
+
+Worker::Step Worker::destination(std::uint32_t selector, bool updates, View& view) {
+  BlockPlace place;
+  if (const Status found = geometry_.resolve(selector, values_, place); !found.ok()) {
+    return fail(found);
+  }
+  return destination_at(place, updates, view);
+}
+
+// `updates`: the statement uses the old contents of the block, so it must exist.
+Worker::Step Worker::destination_at(const BlockPlace& place, bool updates, View& view) {
+  const Array& array = program_.arrays[place.array];
+  if (array.storage == Storage::static_) {
+    view = geometry_.inside(place, store_.whole_static(place.array)->data());
+    return Step::next;
+  }
+  if (array.contiguous) return region_at(place, view);
+  BlockPtr* block = store_.find(place.array, place.number);
+  if (block == nullptr) {
+    if (updates) {
+      return fail("R03 " + name_of(program_, place) + " is changed before it has a value");
+    }
+    if (array.storage == Storage::local && !warned_[at_] && setting_.warn) {
+      warned_[at_] = true;
+      setting_.warn(where_text(at_) + ": warning: " + name_of(program_, place) +
+                    " is written without allocate; it is created");
+    }
+    auto added = store_.add(place, loops_.size());
+    if (!added.ok()) return fail("R10 " + added.status().message());
+    block = *added;
+  }
+  if (block->use_count() > 1) {
+    held_ = *block;  // an operand of this statement may be a view of it
+    auto own = updates ? pool_.copy(**block) : pool_.allocate(place.shape);
+    if (!own.ok()) return fail("R10 " + own.status().message());
+    *block = std::move(*own);
+  }
+  view = Geometry::alone(place, (*block)->data());
+  return Step::next;
+}
+
+Worker::Step Worker::block_statement() {
+  const Instruction& now = instruction();
+  if (now.op == Opcode::block_fill) {
+    View view;
+    const auto how = static_cast<Assign>(now.x);
+    const Step found = destination(now.a, how != Assign::set, view);
+    if (found == Step::next) fill(view, pop_scalar(), how);
+    return found;
+  }
+  const bool one = now.op == Opcode::block_copy || now.op == Opcode::block_scale;
+  return one ? one_operand_statement() : two_operand_statement();
+}
+
+// Goes on behind an operation, which fails only if there is no memory for its work.
+Worker::Step Worker::done(const Status& status) {
+  return status.ok() ? Step::next : fail("R10 " + status.message());
+}
+
+// The operands are looked up before the destination, which may be created then.
+Worker::Step Worker::one_operand_statement() {
+  const Instruction& now = instruction();
+  const auto how = static_cast<Assign>(now.x);
+  ConstView source;
+  View target;
+  if (const Step found = operand(now.b, source); found != Step::next) return found;
+  if (const Step found = destination(now.a, how != Assign::set, target); found != Step::next) {
+    return found;
+  }
+  const double factor = now.op == Opcode::block_scale ? pop_scalar() : 1.0;
+  return done(copy(target, source, factor, how, scratch_));
+}
+
+Worker::Step Worker::two_operand_statement() {
+  const Instruction& now = instruction();
+  const bool assigned = now.op == Opcode::block_contract || now.op == Opcode::block_outer;
+  const auto how = assigned ? static_cast<Assign>(now.x) : Assign::set;
+  ConstView left;
+  ConstView right;
+  View target;
+  if (const Step found = operand(now.b, left); found != Step::next) return found;
+  if (const Step found = operand(now.c, right); found != Step::next) return found;
+  if (const Step found = destination(now.a, how != Assign::set, target); found != Step::next) {
+    return found;
+  }
+  switch (now.op) {
+    case Opcode::block_add: return done(add(target, left, right, scratch_));
+    case Opcode::block_subtract: return done(subtract(target, left, right, scratch_));
+    case Opcode::block_outer: return done(outer(target, left, right, how, scratch_));
+    default: return done(contract(target, left, right, how, *setting_.gemm, scratch_));
+  }
+}
+
+Worker::Step Worker::slice_statement() {
+  const Instruction& now = instruction();
+  const bool slice = now.op == Opcode::block_slice;
+  BlockPlace whole;
+  const Status found = geometry_.resolve(slice ? now.b : now.a, values_, whole);
+  if (!found.ok()) return fail(found);
+  if (slice) {
+    ConstView source;
+    View target;
+    if (const Step step = operand_at(whole, source); step != Step::next) return step;
+    if (const Step step = destination(now.a, false, target); step != Step::next) return step;
+    return done(copy(target, Geometry::part(whole, source), 1.0, Assign::set,
+                     scratch_));
+  }
+  ConstView source;
+  View target;
+  if (const Step step = operand(now.b, source); step != Step::next) return step;
+  if (const Step step = destination_at(whole, true, target); step != Step::next) return step;
+  return done(copy(Geometry::part(whole, target), source, 1.0, Assign::set, scratch_));
+}
+
+Worker::Step Worker::static_statement() {
+  const Instruction& now = instruction();
+  Block& target = *store_.whole_static(now.a);
+  const View view = dense_view(target.shape(), target.data());
+  if (now.op == Opcode::static_fill) {
+    fill(view, pop_scalar(), static_cast<Assign>(now.x));
+    return Step::next;
+  }
+  Block& source = *store_.whole_static(now.b);
+  if (!(source.shape() == target.shape())) {
+    return fail("R05 the two statics have different extents");
+  }
+  return done(copy(view, const_view(dense_view(source.shape(), source.data())), 1.0,
+                   static_cast<Assign>(now.x), scratch_));
+}
+
+Worker::Step Worker::region_statement() {
+  const Instruction& now = instruction();
+  const std::uint32_t array = now.op == Opcode::region_load ? now.b : now.a;
+  const std::size_t bounds_count = 2 * program_.arrays[array].indices.size();
+  const std::size_t above = now.op == Opcode::region_fill ? 1 : 0;
+  std::array<std::int64_t, 2 * kMaxRank> bounds{};
+  for (std::size_t i = 0; i < bounds_count; ++i) {
+    bounds[i] = stack_[depth_ - above - bounds_count + i].i;
+  }
+  auto checked = geometry_.region(array, bounds.data());
+  if (!checked.ok()) return fail(checked.status());
+  LocalRegion* region = store_.region_around(array, bounds.data());
+  if (region == nullptr) {
+    return fail("R06 the region of " + program_.arrays[array].name +
+                " lies in no allocated region");
+  }
+  View view = store_.region_view(array, *region, bounds.data());
+  if (now.op == Opcode::region_fill) {
+    fill(view, pop_scalar(), Assign::set);
+  } else if (now.op == Opcode::region_store) {
+    ConstView source;
+    if (const Step found = operand(now.b, source); found != Step::next) return found;
+    if (!std::equal(source.extents.begin(), source.extents.begin() + source.rank,
+                    view.extents.begin())) {
+      return fail("R06 the block and the region have different extents");
+    }
+    view.labels = source.labels;
+    view.simple = source.simple;
+    if (const Step copied = done(copy(view, source, 1.0, Assign::set, scratch_));
+        copied != Step::next) {
+      return copied;
+    }
+  } else {
+    View target;
+    if (const Step found = destination(now.a, false, target); found != Step::next) return found;
+    if (!std::equal(view.extents.begin(), view.extents.begin() + view.rank,
+                    target.extents.begin())) {
+      return fail("R06 the block and the region have different extents");
+    }
+    view.labels = target.labels;
+    view.simple = target.simple;
+    const Step copied = done(copy(target, const_view(view), 1.0, Assign::set, scratch_));
+    if (copied != Step::next) return copied;
+  }
+  depth_ -= bounds_count;
+  return Step::next;
+}
+
+// Allocates or frees the blocks of a selector, whose `*` means all segments.
+Worker::Step Worker::allocate() {
+  const Instruction& now = instruction();
+  if (now.op == Opcode::deallocate_array) {
+    store_.remove_all(now.a);
+    return Step::next;
+  }
+  const Selector& selector = program_.selectors[now.a];
+  const std::size_t rank = selector.dimensions.size();
+  BlockPlace place;
+  std::vector<std::uint32_t> open;  // dimensions with `*`
+  for (std::uint32_t d = 0; d < rank; ++d) {
+    if (selector.dimensions[d].index == kNone) open.push_back(d);
+  }
+  std::vector<std::int64_t> at(rank);
+  for (const std::uint32_t d : open) at[d] = geometry_.lowest(selector.array, d);
+  for (;;) {
+    if (const Status found = geometry_.resolve(now.a, values_, place, at.data()); !found.ok()) {
+      return fail(found);
+    }
+    if (now.op == Opcode::deallocate) {
+      store_.remove(place.array, place.number);
+    } else {
+      BlockPtr* block = store_.find(place.array, place.number);
+      if (block == nullptr) {
+        auto added = store_.add(place, 0);
+        if (!added.ok()) return fail("R10 " + added.status().message());
+        block = *added;
+      } else if (const Status own = pool_.make_writable(*block); !own.ok()) {
+        return fail("R10 " + own.message());
+      }
+      std::fill_n((*block)->data(), (*block)->elements(), 0.0);
+    }
+    std::size_t next = 0;
+    for (; next < open.size(); ++next) {
+      std::int64_t& segment = at[open[next]];
+      if (++segment <= geometry_.highest(selector.array, open[next])) break;
+      segment = geometry_.lowest(selector.array, open[next]);
+    }
+    if (next == open.size()) return Step::next;
+  }
+}
+
+Worker::Step Worker::allocate_contiguous() {
+  const std::uint32_t array = instruction().a;
+  const std::size_t count = 2 * program_.arrays[array].indices.size();
+  LocalRegion made;
+  for (std::size_t i = 0; i < count; ++i) made.bounds.push_back(stack_[depth_ - count + i].i);
+  auto shape = geometry_.region(array, made.bounds.data());
+  if (!shape.ok()) return fail(shape.status());
+  for (const LocalRegion& other : store_.regions(array)) {
+    bool apart = false;
+    for (std::size_t i = 0; i < count; i += 2) {
+      apart = apart || made.bounds[i + 1] < other.bounds[i] || made.bounds[i] > other.bounds[i + 1];
+    }
+    if (apart) continue;
+    return fail("R06 the region overlaps another allocated region of " +
+                program_.arrays[array].name);
+  }
+  auto block = pool_.allocate(*shape);
+  if (!block.ok()) return fail("R10 " + block.status().message());
+  made.block = std::move(*block);
+  std::fill_n(made.block->data(), made.block->elements(), 0.0);
+  store_.regions(array).push_back(std::move(made));
+  depth_ -= count;
+  return Step::next;
+}
+
+Worker::Step Worker::deallocate_contiguous() {
+  const std::uint32_t array = instruction().a;
+  const std::size_t count = 2 * program_.arrays[array].indices.size();
+  std::vector<std::int64_t> bounds;
+  for (std::size_t i = 0; i < count; ++i) bounds.push_back(stack_[depth_ - count + i].i);
+  std::vector<LocalRegion>& regions = store_.regions(array);
+  const auto found = std::ranges::find(regions, bounds, &LocalRegion::bounds);
+  if (found == regions.end()) {
+    return fail("R06 no region of " + program_.arrays[array].name +
+                " was allocated with these bounds");
+  }
+  regions.erase(found);
+  depth_ -= count;
+  return Step::next;
+}
+
+}  // namespace ob::sial

@@ -1,0 +1,175 @@
+// Super-instructions: their arguments and their calls.
+
+#include <algorithm>
+#include <utility>
+
+#include "sial/operations/elements.hpp"
+#include "sial/worker/worker.hpp"
+
+namespace ob::sial {
+namespace {
+
+// Read-only arguments have the type of the others. The function promises not to write to them.
+View promised_read_only(const ConstView& view) noexcept {
+  View same;
+  same.data = const_cast<double*>(view.data);
+  same.rank = view.rank;
+  same.extents = view.extents;
+  same.strides = view.strides;
+  same.labels = view.labels;
+  same.simple = view.simple;
+  return same;
+}
+
+}  // namespace
+
+Worker::Step Worker::execute_call() {
+  const Instruction& now = instruction();
+  switch (now.op) {
+    case Opcode::argument_block: return block_argument();
+    case Opcode::argument_array: return array_argument();
+    case Opcode::argument_region: return region_argument();
+    case Opcode::execute: return call_function();
+    default: break;
+  }
+  CallArgument argument;
+  argument.kind = ArgumentKind::scalar;
+  switch (now.op) {
+    case Opcode::argument_scalar: argument.scalar = &scalars_[now.a]; break;
+    case Opcode::argument_scalar_constant:
+      argument.literal = program_.scalar_constants[now.a];
+      break;
+    case Opcode::argument_int:
+      argument.kind = ArgumentKind::integer;
+      argument.integer = &ints_[now.a];
+      break;
+    case Opcode::argument_index:
+      argument.kind = ArgumentKind::integer;
+      argument.int_literal = values_[now.a];
+      break;
+    case Opcode::argument_int_constant:
+      argument.kind = ArgumentKind::integer;
+      argument.int_literal = program_.int_constants[now.a];
+      break;
+    case Opcode::argument_string:
+      argument.kind = ArgumentKind::text;
+      argument.text = program_.strings[now.a];
+      break;
+    default: return fail("internal: an instruction is out of place");
+  }
+  arguments_.push_back(std::move(argument));
+  return Step::next;
+}
+
+// Returns the intent of the next argument of the `execute` that follows.
+char Worker::next_intent() const {
+  std::uint32_t at = at_;
+  while (code_[at].op != Opcode::execute) ++at;
+  return program_.super_instructions[code_[at].a].intents[arguments_.size()];
+}
+
+Worker::Step Worker::block_argument() {
+  BlockPlace place;
+  if (const Status found = geometry_.resolve(instruction().a, values_, place); !found.ok()) {
+    return fail(found);
+  }
+  CallArgument argument;
+  argument.intent = next_intent();
+  argument.name = program_.arrays[place.array].name;
+  argument.segments = place.segments;
+  for (unsigned d = 0; d < place.shape.rank; ++d) {
+    argument.first_elements[d] = geometry_.first_element(place.array, d, place.segments[d]);
+  }
+  if (argument.intent == 'r') {
+    ConstView view;
+    if (const Step found = operand_at(place, view); found != Step::next) return found;
+    argument.view = promised_read_only(view);
+  } else {
+    const Step found = destination_at(place, argument.intent == 'u', argument.view);
+    if (found != Step::next) return found;
+    if (argument.intent == 'w') fill(argument.view, 0.0, Assign::set);
+  }
+  arguments_.push_back(std::move(argument));
+  return Step::next;
+}
+
+Worker::Step Worker::array_argument() {
+  const std::uint32_t array = instruction().a;
+  if (program_.arrays[array].storage != Storage::static_) {
+    return fail("R08 " + program_.arrays[array].name +
+                " is passed as a whole, which only blocks_to_list and list_to_blocks take");
+  }
+  Block& whole = *store_.whole_static(array);
+  BlockPlace place;
+  place.shape = whole.shape();
+  CallArgument argument;
+  argument.intent = next_intent();
+  argument.name = program_.arrays[array].name;
+  argument.view = Geometry::alone(place, whole.data());
+  for (unsigned d = 0; d < place.shape.rank; ++d) {
+    argument.segments[d] = geometry_.lowest(array, d);
+    argument.first_elements[d] = geometry_.first_element(array, d, argument.segments[d]);
+  }
+  if (argument.intent == 'w') fill(argument.view, 0.0, Assign::set);
+  arguments_.push_back(std::move(argument));
+  return Step::next;
+}
+
+Worker::Step Worker::region_argument() {
+  const std::uint32_t array = instruction().a;
+  const std::size_t count = 2 * program_.arrays[array].indices.size();
+  std::array<std::int64_t, 2 * kMaxRank> bounds{};
+  for (std::size_t i = 0; i < count; ++i) bounds[i] = stack_[depth_ - count + i].i;
+  if (auto checked = geometry_.region(array, bounds.data()); !checked.ok()) {
+    return fail(checked.status());
+  }
+  LocalRegion* region = store_.region_around(array, bounds.data());
+  if (region == nullptr) {
+    return fail("R06 the region of " + program_.arrays[array].name +
+                " lies in no allocated region");
+  }
+  CallArgument argument;
+  argument.intent = next_intent();
+  argument.name = program_.arrays[array].name;
+  argument.view = store_.region_view(array, *region, bounds.data());
+  for (unsigned d = 0; d < argument.view.rank; ++d) {
+    argument.segments[d] = bounds[2 * d];
+    argument.first_elements[d] = geometry_.first_element(array, d, bounds[2 * d]);
+  }
+  if (argument.intent == 'w') fill(argument.view, 0.0, Assign::set);
+  depth_ -= count;
+  arguments_.push_back(std::move(argument));
+  return Step::next;
+}
+
+Worker::Step Worker::call_function() {
+  const SuperInstruction& special = program_.super_instructions[instruction().a];
+  if (setting_.functions == nullptr || !setting_.functions->contains(special.name)) {
+    return fail("R08 there is no super-instruction " + special.name +
+                "; name its plug-in under `plugins` in the job file");
+  }
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    CallArgument& argument = arguments_[i];
+    argument.intent = special.intents[i];
+    if (argument.kind == ArgumentKind::scalar && argument.scalar == nullptr) {
+      argument.scalar = &argument.literal;
+    }
+    if (argument.kind == ArgumentKind::integer && argument.integer == nullptr) {
+      argument.integer = &argument.int_literal;
+    }
+  }
+  CallContext context;
+  context.rank = rank_;
+  context.workers = setting_.workers;
+  context.line = program_.lines[at_].line;
+  context.print_all = &print_all_;
+  context.print = [this](const std::string& text) {
+    if (prints() && setting_.print) setting_.print(text);
+  };
+  const Status called = setting_.functions->at(special.name).function(context, arguments_);
+  arguments_.clear();
+  if (!called.ok()) return fail("R08 " + special.name + ": " + called.message());
+  return Step::next;
+}
+
+}  // namespace ob::sial

@@ -1,0 +1,157 @@
+// Jumps, calls, loops and the division of a pardo's iterations.
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "sial/worker/worker.hpp"
+
+namespace ob::sial {
+
+Worker::Step Worker::execute_control() {
+  const Instruction& now = instruction();
+  switch (now.op) {
+    case Opcode::halt: return barrier();
+    case Opcode::jump: at_ = now.a; return Step::jumped;
+    case Opcode::jump_if_false:
+      if (pop_int() != 0) return Step::next;
+      at_ = now.a;
+      return Step::jumped;
+    case Opcode::call:
+      calls_.emplace_back(at_ + 1, loops_.size());
+      at_ = program_.procs[now.a].begin;
+      return Step::jumped;
+    case Opcode::return_: {
+      const auto [address, loops] = calls_.back();
+      calls_.pop_back();
+      while (loops_.size() > loops) leave_loop();
+      at_ = address;
+      return Step::jumped;
+    }
+    case Opcode::stop: return Step::stopped;
+    case Opcode::loop_begin: return begin_loop();
+    case Opcode::loop_end: return end_iteration();
+    case Opcode::loop_exit: {
+      const std::uint32_t end = program_.loops[now.a].end;
+      leave_loop();
+      at_ = end + 1;
+      return Step::jumped;
+    }
+    case Opcode::loop_cycle: at_ = program_.loops[now.a].end; return Step::jumped;
+    case Opcode::barrier:
+    case Opcode::section_end: return barrier();
+    case Opcode::section_begin:
+    case Opcode::gpu_on:
+    case Opcode::gpu_off: return Step::next;
+    default: return fail("internal: an instruction is out of place");
+  }
+}
+
+Worker::Step Worker::begin_loop() {
+  const std::uint32_t number = instruction().a;
+  const Loop& loop = program_.loops[number];
+  ActiveLoop active;
+  active.loop = number;
+  active.total = 1;
+  for (const std::uint32_t index : loop.indices) {
+    const Index& record = program_.indices[index];
+    const bool sub = record.kind == IndexKind::subindex;
+    const Layout& layout = setting_.binding->layout;
+    const std::int64_t lower = layout.range(index).lower;
+    const std::int64_t upper =
+        sub ? layout.subsegments(index, values_[record.parent]) : layout.range(index).upper;
+    active.lower.push_back(lower);
+    active.upper.push_back(upper);
+    const auto count = static_cast<std::uint64_t>(std::max<std::int64_t>(upper - lower + 1, 0));
+    if (count != 0 && active.total > std::numeric_limits<std::uint64_t>::max() / 2 / count) {
+      return fail("R05 the loop has more iterations than can be counted");
+    }
+    active.total *= count;
+  }
+  loops_.push_back(std::move(active));
+  return next_iteration();
+}
+
+void Worker::set_indices(const Loop& loop, const ActiveLoop& active) {
+  std::uint64_t raw = active.next;
+  for (std::size_t i = 0; i < loop.indices.size(); ++i) {  // the first index runs fastest
+    const auto count = static_cast<std::uint64_t>(active.upper[i] - active.lower[i] + 1);
+    values_[loop.indices[i]] = active.lower[i] + static_cast<std::int64_t>(raw % count);
+    raw /= count;
+  }
+}
+
+// Evaluates the where clauses. Returns nothing after an error.
+std::optional<bool> Worker::survives(const Loop& loop) {
+  const std::uint32_t before = at_;
+  bool all = true;
+  for (at_ = loop.begin + 1; at_ < loop.body && all; ++at_) {
+    if (instruction().op == Opcode::where) {
+      all = pop_int() != 0;
+    } else if (const Step step = execute_expression(); step != Step::next) {
+      if (step == Step::wait) fail("R01 a where clause cannot wait for a block");
+      return std::nullopt;
+    }
+  }
+  at_ = before;
+  return all;
+}
+
+// Says whether this worker computes a surviving iteration, and counts it.
+bool Worker::is_mine(const Loop& loop, ActiveLoop& active) {
+  if (loop.kind != LoopKind::pardo) return true;
+  const std::uint64_t survivor = active.survivors++;
+  const bool by_raw = setting_.schedule == Schedule::fixed || loop.schedule == "static" ||
+                      has_exit(active.loop);
+  const std::uint64_t number = by_raw ? active.next : pardo_count_ + survivor;
+  return number % setting_.workers == rank_;
+}
+
+Worker::Step Worker::next_iteration() {
+  ActiveLoop& active = loops_.back();
+  const Loop& loop = program_.loops[active.loop];
+  if (active.started) ++active.next;
+  active.started = true;
+  for (; active.next < active.total; ++active.next) {
+    set_indices(loop, active);
+    const std::optional<bool> survived = survives(loop);
+    if (!survived) return Step::failed;
+    if (!*survived || !is_mine(loop, active)) continue;
+    if (loop.kind == LoopKind::pardo) iteration_ = active.next + 1;
+    at_ = loop.body;
+    return Step::jumped;
+  }
+  return leave_loop();
+}
+
+// Forgets what belongs to the iteration of the innermost loop.
+void Worker::drop_iteration() {
+  const std::size_t depth = loops_.size();
+  store_.end_iteration(depth);
+  if (depth > granted_.size()) return;
+  for (const auto& [array, number] : granted_[depth - 1]) {
+    const auto found = fetched_[array].find(number);
+    if (found != fetched_[array].end()) found->second.granted = false;
+  }
+  granted_[depth - 1].clear();
+}
+
+Worker::Step Worker::end_iteration() {
+  drop_iteration();
+  return next_iteration();
+}
+
+Worker::Step Worker::leave_loop() {
+  drop_iteration();
+  const ActiveLoop& active = loops_.back();
+  const Loop& loop = program_.loops[active.loop];
+  if (loop.kind == LoopKind::pardo) {
+    pardo_count_ += active.survivors;
+    iteration_ = 0;
+  }
+  at_ = loop.end + 1;
+  loops_.pop_back();
+  return Step::jumped;
+}
+
+}  // namespace ob::sial

@@ -1,0 +1,153 @@
+#pragma once
+// Where the blocks of a program's arrays are: numbers, extents, places inside whole statics.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "sial/blocks/shape.hpp"
+#include "sial/code/program.hpp"
+#include "sial/job/layout.hpp"
+#include "sial/operations/view.hpp"
+
+namespace ob::sial {
+
+/// The values of all indices of a program, by number.
+using IndexValues = std::vector<std::int64_t>;
+
+/// A block that a selector means while the indices have their values.
+struct BlockPlace {
+  std::uint32_t array = 0;
+  std::uint64_t number = 0;  ///< row-major over the segments, last index fastest
+  Shape shape;
+  std::array<std::int64_t, kMaxRank> segments{};  ///< as the program names them
+  std::array<std::uint32_t, kMaxRank> labels{};
+  std::uint32_t simple = 0;  ///< bit d: dimension d belongs to a simple index
+  /// The part that subindices select from a block of segmented indices; else all of it.
+  std::array<std::int64_t, kMaxRank> part_offsets{};
+  Shape part;
+};
+
+/// Threads: any, once made
+class Geometry {
+ public:
+  /// Errors: invalid_argument (R05, R10) if an array has more blocks than numbers
+  static Result<Geometry> create(const Program& program, const Layout& layout);
+
+  /// Sets `place` to the block of selector `selector`.
+  /// Errors: invalid_argument (R05) if an index is outside of the declared range
+  /// @param segments per dimension: the segment that `*` means; not read if there is no `*`
+  Status resolve(std::uint32_t selector, const IndexValues& values, BlockPlace& place,
+                 const std::int64_t* segments = nullptr) const;
+
+  /// Returns the extents of a whole array [elements].
+  const Shape& whole(std::uint32_t array) const noexcept { return arrays_[array].whole; }
+  /// Returns the view of a block inside a whole static array that begins at `data`.
+  template <class Element>
+  BasicView<Element> inside(const BlockPlace& place, Element* data) const noexcept;
+  /// Returns the view of a block's own memory.
+  template <class Element>
+  static BasicView<Element> alone(const BlockPlace& place, Element* data) noexcept;
+  /// Narrows a view to the part that the place's subindices select.
+  template <class Element>
+  static BasicView<Element> part(const BlockPlace& place, BasicView<Element> view) noexcept;
+
+  /// Returns the segments and extents of the region [lower, upper] of an array, per dimension.
+  /// Errors: invalid_argument (R06) if it is not inside of the declared ranges
+  Result<Shape> region(std::uint32_t array, const std::int64_t* bounds) const;
+  /// Returns the number of elements in dimension `d` of an array in front of `segment`, counted
+  /// from `from`.
+  std::int64_t elements_between(std::uint32_t array, unsigned d, std::int64_t from,
+                                std::int64_t segment) const noexcept;
+  /// Returns the lowest and highest segment of dimension `d`.
+  std::int64_t lowest(std::uint32_t array, unsigned d) const noexcept;
+  std::int64_t highest(std::uint32_t array, unsigned d) const noexcept;
+  /// Returns the extent of a segment of dimension `d` [elements].
+  std::int64_t extent(std::uint32_t array, unsigned d, std::int64_t segment) const noexcept;
+  /// Returns the 1-based number of the first element of a segment in its table.
+  std::int64_t first_element(std::uint32_t array, unsigned d, std::int64_t segment) const noexcept;
+  /// Returns the number of blocks of an array.
+  std::uint64_t blocks(std::uint32_t array) const noexcept { return arrays_[array].blocks; }
+  /// Returns the segments of the block with a number, per dimension. Not for subindices.
+  std::array<std::int64_t, kMaxRank> segments(std::uint32_t array,
+                                              std::uint64_t number) const noexcept;
+  /// Returns the extents of the block with a number. Not for subindices.
+  Shape shape(std::uint32_t array, std::uint64_t number) const noexcept;
+
+ private:
+  struct Dimension {
+    std::uint32_t index = 0;  // as declared
+    std::int64_t lower = 0;
+    std::int64_t count = 0;  // of segments, or of subsegments of all parents
+    std::int64_t subsegments = 1;
+    std::uint64_t number_stride = 1;
+    std::vector<std::int64_t> offsets;  // of each segment, from the lowest; one more at the end
+    std::int64_t element_stride = 1;    // in the whole array
+  };
+  struct ArrayGeometry {
+    std::vector<Dimension> dimensions;
+    Shape whole;
+    std::uint64_t blocks = 1;
+  };
+
+  Geometry(const Program& program, const Layout& layout) : program_(&program), layout_(&layout) {}
+  Status add_array(const Array& array);
+  Dimension dimension_of(std::uint32_t index) const;
+  Status resolve_dimension(const Dimension& dimension, const Selected& selected, unsigned d,
+                           const IndexValues& values, BlockPlace& place) const;
+  void resolve_open(const Dimension& dimension, std::int64_t segment, unsigned d,
+                    BlockPlace& place) const;
+  Status out_of_range(std::uint32_t array, std::int64_t value, const Dimension& dimension) const;
+
+  const Program* program_;
+  const Layout* layout_;
+  std::vector<ArrayGeometry> arrays_;
+};
+
+template <class Element>
+BasicView<Element> Geometry::inside(const BlockPlace& place, Element* data) const noexcept {
+  BasicView<Element> view;
+  view.rank = place.shape.rank;
+  view.labels = place.labels;
+  view.simple = place.simple;
+  std::int64_t offset = 0;
+  const ArrayGeometry& array = arrays_[place.array];
+  for (unsigned d = 0; d < view.rank; ++d) {
+    const Dimension& dimension = array.dimensions[d];
+    view.extents[d] = place.shape.extents[d];
+    view.strides[d] = dimension.element_stride;
+    offset += dimension.offsets[static_cast<std::size_t>(place.segments[d] - dimension.lower)] *
+              dimension.element_stride;
+  }
+  view.data = data + offset;
+  return view;
+}
+
+template <class Element>
+BasicView<Element> Geometry::alone(const BlockPlace& place, Element* data) noexcept {
+  BasicView<Element> view;
+  view.data = data;
+  view.rank = place.shape.rank;
+  view.labels = place.labels;
+  view.simple = place.simple;
+  std::int64_t stride = 1;
+  for (unsigned d = 0; d < view.rank; ++d) {
+    view.extents[d] = place.shape.extents[d];
+    view.strides[d] = stride;
+    stride *= view.extents[d];
+  }
+  return view;
+}
+
+template <class Element>
+BasicView<Element> Geometry::part(const BlockPlace& place, BasicView<Element> view) noexcept {
+  for (unsigned d = 0; d < view.rank; ++d) {
+    view.data += place.part_offsets[d] * view.strides[d];
+    view.extents[d] = place.part.extents[d];
+  }
+  return view;
+}
+
+}  // namespace ob::sial

@@ -1,0 +1,209 @@
+// Gets, puts and deletes of distributed blocks.
+
+#include <algorithm>
+#include <utility>
+
+#include "sial/operations/copy.hpp"
+#include "sial/worker/worker.hpp"
+
+namespace ob::sial {
+
+Worker::Step Worker::execute_transfer() {
+  switch (instruction().op) {
+    case Opcode::get: return get();
+    case Opcode::put_block: return put_block();
+    case Opcode::put_scalar: return put_scalar();
+    case Opcode::create: return Step::next;
+    case Opcode::delete_: return delete_array();
+    default: return fail("internal: an instruction is out of place");
+  }
+}
+
+Message Worker::message_to_server(MessageKind kind, std::uint32_t array, std::uint64_t number) {
+  Message message;
+  message.kind = kind;
+  message.from = rank_;
+  message.to = setting_.workers + static_cast<Rank>(number % setting_.servers);
+  message.request = next_request_++;
+  message.array = array;
+  message.generation = generations_[array];
+  message.number = number;
+  message.epoch = epoch_;
+  message.instruction = at_;
+  message.iteration = iteration_;
+  return message;
+}
+
+Worker::Step Worker::get() {
+  BlockPlace place;
+  if (const Status found = geometry_.resolve(instruction().a, values_, place); !found.ok()) {
+    return fail(found);
+  }
+  Fetched& fetched = fetched_[place.array][place.number];
+  const bool held = fetched.pending || fetched.block != nullptr;
+  if (!fetched.granted) {
+    fetched.granted = true;
+    if (!loops_.empty()) {
+      if (granted_.size() < loops_.size()) granted_.resize(loops_.size());
+      granted_[loops_.size() - 1].emplace_back(place.array, place.number);
+    } else {
+      unlooped_.emplace_back(place.array, place.number);
+    }
+  }
+  if (held && fetched.epoch == epoch_) return Step::next;
+  fetched.epoch = epoch_;
+  fetched.instruction = at_;
+  if (held) {
+    // Nobody has changed the array since the block was fetched in an earlier epoch. The server must
+    // know of the access all the same, to find races.
+    ++open_requests_;
+    exchange_.send(message_to_server(MessageKind::touch, place.array, place.number));
+    return Step::next;
+  }
+  fetched.pending = true;
+  Message message = message_to_server(MessageKind::get, place.array, place.number);
+  fetched.request = message.request;
+  pending_.emplace_back(place.array, place.number);
+  exchange_.send(std::move(message));
+  return Step::next;
+}
+
+void Worker::forget_fetched(std::uint32_t array, std::uint64_t number) {
+  fetched_[array].erase(number);
+}
+
+Worker::Step Worker::put_block() {
+  const Instruction& now = instruction();
+  BlockPlace place;
+  if (const Status found = geometry_.resolve(now.a, values_, place); !found.ok()) {
+    return fail(found);
+  }
+  BlockPlace from;
+  if (const Status found = geometry_.resolve(now.b, values_, from); !found.ok()) {
+    return fail(found);
+  }
+  const auto how = static_cast<Assign>(now.x);
+  ConstBlockPtr block;
+  const BlockPtr* own = nullptr;
+  if (program_.arrays[from.array].storage == Storage::temp ||
+      program_.arrays[from.array].storage == Storage::local) {
+    own = store_.find(from.array, from.number);
+  }
+  if (own != nullptr && (*own)->shape() == place.shape) {
+    block = *own;  // the worker copies it before it changes it
+  } else {
+    ConstView source;
+    if (const Step found = operand_at(from, source); found != Step::next) return found;
+    auto copied = pool_.allocate(place.shape);
+    if (!copied.ok()) return fail("R10 " + copied.status().message());
+    View target = Geometry::alone(place, (*copied)->data());
+    if (source.elements() != target.elements()) {
+      return fail("R05 the block that is put has other extents than its place");
+    }
+    const Step done_copying = done(copy(target, source, 1.0, Assign::set, scratch_));
+    if (done_copying != Step::next) return done_copying;
+    block = std::move(*copied);
+  }
+  const auto kind = how == Assign::set ? MessageKind::put : MessageKind::accumulate;
+  Message message = message_to_server(kind, place.array, place.number);
+  message.factor = how == Assign::subtract ? -1.0 : 1.0;
+  message.block = std::move(block);
+  send_write(std::move(message));
+  return Step::next;
+}
+
+Worker::Step Worker::put_scalar() {
+  const Instruction& now = instruction();
+  BlockPlace place;
+  if (const Status found = geometry_.resolve(now.a, values_, place); !found.ok()) {
+    return fail(found);
+  }
+  const auto how = static_cast<Assign>(now.x);
+  MessageKind kind = MessageKind::add;
+  if (how == Assign::set) kind = MessageKind::fill;
+  if (how == Assign::multiply) kind = MessageKind::scale;
+  Message message = message_to_server(kind, place.array, place.number);
+  message.shape = place.shape;
+  message.factor = pop_scalar();
+  if (how == Assign::subtract) message.factor = -message.factor;
+  send_write(std::move(message));
+  return Step::next;
+}
+
+void Worker::send_write(Message message) {
+  forget_fetched(message.array, message.number);
+  changed_[message.array] = true;
+  ++open_requests_;
+  exchange_.send(std::move(message));
+}
+
+Worker::Step Worker::delete_array() {
+  const std::uint32_t array = instruction().a;
+  ++generations_[array];
+  fetched_[array].clear();
+  changed_[array] = true;
+  for (Rank server = 0; server < setting_.servers; ++server) {
+    Message message = message_to_server(MessageKind::delete_array, array, server);
+    ++open_requests_;
+    exchange_.send(std::move(message));
+  }
+  return Step::next;
+}
+
+void Worker::receive(Message message) {
+  switch (message.kind) {
+    case MessageKind::data:
+    case MessageKind::absent: take_answer(message); break;
+    case MessageKind::done: --open_requests_; break;
+    case MessageKind::failure: take_failure(message); break;
+    case MessageKind::contribution: {
+      auto result = hub_->add(std::move(message));
+      if (!result) break;
+      for (Rank worker = 0; worker < setting_.workers; ++worker) {
+        Message copy = *result;
+        copy.from = rank_;
+        copy.to = worker;
+        exchange_.send(std::move(copy));
+      }
+      break;
+    }
+    case MessageKind::result: result_ = std::move(message); break;
+    default: break;  // not for workers
+  }
+}
+
+void Worker::take_answer(const Message& message) {
+  const auto found = fetched_[message.array].find(message.number);
+  // A put or delete of this worker has made an older request void.
+  if (found == fetched_[message.array].end() || found->second.request != message.request) return;
+  found->second.pending = false;
+  found->second.block = message.block;
+}
+
+void Worker::take_failure(const Message& message) {
+  if (!failure_.empty()) return;
+  if (message.text == "R09") {
+    failure_ = where_text(static_cast<std::uint32_t>(message.words[0])) +
+               ": error R09 worker 0 waits here, worker " + std::to_string(message.words[2]) +
+               " at " + where_text(static_cast<std::uint32_t>(message.words[1])) +
+               "; all workers must execute the same barriers and collective statements";
+    return;
+  }
+  const std::string name = program_.arrays[message.array].name;
+  const auto segments = geometry_.segments(message.array, message.number);
+  std::string block = name + "[";
+  for (std::size_t d = 0; d < program_.arrays[message.array].indices.size(); ++d) {
+    block += (d == 0 ? "" : ",") + std::to_string(segments[d]);
+  }
+  failure_ = where_text(message.instruction) + ": error ";
+  if (message.text == "R02") {
+    failure_ += "R02 worker " + std::to_string(rank_) + " accesses " + block +
+                "] while worker " + std::to_string(message.words[1]) + " accesses it at " +
+                where_text(static_cast<std::uint32_t>(message.words[0])) +
+                " (there is no barrier between the two); put a sip_barrier between them";
+  } else {
+    failure_ += message.text + " (" + block + "])";
+  }
+}
+
+}  // namespace ob::sial

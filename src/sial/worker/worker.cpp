@@ -1,0 +1,97 @@
+#include "sial/worker/worker.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ob::sial {
+
+Worker::Worker(const WorkerSetting& setting, Rank rank, Exchange& exchange)
+    : setting_(setting),
+      program_(*setting.program),
+      geometry_(*setting.geometry),
+      code_(setting.program->code),
+      rank_(rank),
+      exchange_(exchange),
+      pool_(setting.memory_bytes),
+      store_(program_, geometry_, pool_),
+      values_(program_.indices.size()),
+      exits_(program_.loops.size()),
+      generations_(program_.arrays.size()),
+      fetched_(program_.arrays.size()),
+      changed_(program_.arrays.size()),
+      warned_(program_.code.size()) {
+  for (const Instruction& instruction : code_) {
+    if (instruction.op == Opcode::loop_exit) exits_[instruction.a] = true;
+  }
+  if (rank == 0) hub_ = std::make_unique<CollectiveHub>(setting.workers);
+}
+
+Worker::~Worker() = default;
+
+Status Worker::begin() {
+  ints_ = setting_.binding->ints;
+  scalars_ = setting_.binding->scalars;
+  at_ = program_.procs[0].begin;
+  OB_RETURN_IF_ERROR(store_.allocate_statics());
+  for (std::uint32_t array = 0; array < program_.arrays.size(); ++array) {
+    const DoubleArray* data = setting_.binding->predefined[array];
+    if (data == nullptr) continue;
+    std::copy(data->data.begin(), data->data.end(), store_.whole_static(array)->data());
+  }
+  return {};
+}
+
+Outcome Worker::run(std::uint64_t most_instructions) {
+  if (!failure_.empty()) return Outcome::failed;
+  for (std::uint64_t i = 0; i < most_instructions; ++i) {
+    ++executed_;
+    switch (execute()) {
+      case Step::next: ++at_; break;
+      case Step::jumped: break;
+      case Step::wait: return Outcome::waiting;
+      case Step::failed: return Outcome::failed;
+      case Step::finished: return Outcome::finished;
+      case Step::stopped: return Outcome::stopped;
+    }
+    if (!failure_.empty()) return Outcome::failed;
+  }
+  return Outcome::running;
+}
+
+Worker::Step Worker::execute() {
+  const auto op = static_cast<std::uint16_t>(instruction().op);
+  if (op < 0x10) return execute_control();
+  if (op < 0x30) return execute_expression();
+  if (op < 0x40) return execute_block();
+  if (op < 0x50) return execute_transfer();
+  if (op < 0x60) return execute_block();
+  if (op < 0x70) return execute_collective();
+  if (op < 0x80) return execute_print();
+  return execute_call();
+}
+
+std::string Worker::where_text(std::uint32_t instruction) const {
+  const Line& line = program_.lines[instruction];
+  return program_.name + ":" + std::to_string(line.line);
+}
+
+std::string Worker::bound_indices() const {
+  std::string text;
+  for (const ActiveLoop& active : loops_) {
+    for (const std::uint32_t index : program_.loops[active.loop].indices) {
+      text += text.empty() ? "" : ", ";
+      text += program_.indices[index].name + " = " + std::to_string(values_[index]);
+    }
+  }
+  return text;
+}
+
+Worker::Step Worker::fail(const std::string& text) {
+  if (!failure_.empty()) return Step::failed;
+  failure_ = where_text(at_) + ": error " + text;
+  const std::string indices = bound_indices();
+  if (!indices.empty()) failure_ += " [" + indices + "]";
+  return Step::failed;
+}
+
+}  // namespace ob::sial

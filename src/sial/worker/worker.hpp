@@ -1,0 +1,236 @@
+#pragma once
+// A worker: it interprets a program and exchanges blocks with the servers.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.hpp"
+#include "sial/exchange/message.hpp"
+#include "sial/job/binding.hpp"
+#include "sial/operations/gemm.hpp"
+#include "sial/operations/scratch.hpp"
+#include "sial/plugin/super_instruction.hpp"
+#include "sial/worker/block_store.hpp"
+#include "sial/worker/collective_hub.hpp"
+#include "sial/worker/geometry.hpp"
+
+namespace ob::sial {
+
+/// How the iterations of a pardo are divided over the workers.
+enum class Schedule : std::uint8_t {
+  fixed,     ///< iteration n of all to worker n mod W
+  balanced,  ///< the same, counting only iterations that survive the where clauses
+};
+
+/// What all workers of a job have in common.
+struct WorkerSetting {
+  const Program* program = nullptr;
+  const Binding* binding = nullptr;
+  const Geometry* geometry = nullptr;
+  const SuperFunctions* functions = nullptr;
+  Gemm* gemm = nullptr;
+  Rank workers = 1;
+  Rank servers = 1;
+  Schedule schedule = Schedule::balanced;
+  std::uint64_t memory_bytes = 0;  ///< of blocks; 0: no limit
+  bool drop_cache = false;         ///< no fetched block stays over a barrier
+  std::function<void(std::string_view)> print;
+  std::function<void(std::string_view)> warn;
+};
+
+/// Why a worker stopped.
+enum class Outcome : std::uint8_t { running, waiting, finished, failed, stopped };
+
+/// Interprets the program from its start to its end. It never blocks: run() returns when it has to
+/// wait for a message.
+/// Threads: owner only
+class Worker {
+ public:
+  Worker(const WorkerSetting& setting, Rank rank, Exchange& exchange);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  /// Sets the predefined variables and allocates the statics.   Errors: out_of_memory
+  Status begin();
+  /// Runs at most so many instructions.
+  Outcome run(std::uint64_t most_instructions);
+  /// Takes a message to this rank.
+  void receive(Message message);
+
+  /// Returns the message for the user after `failed`: `program:line: error R01 ...`.
+  const std::string& failure() const noexcept { return failure_; }
+  std::uint64_t instructions() const noexcept { return executed_; }
+
+  // For those who look at the result of a program.
+  const std::vector<std::int64_t>& ints() const noexcept { return ints_; }
+  const std::vector<double>& scalars() const noexcept { return scalars_; }
+  BlockStore& store() noexcept { return store_; }
+
+ private:
+  union Value {
+    std::int64_t i;
+    double s;
+  };
+  // What follows after an instruction.
+  enum class Step : std::uint8_t { next, jumped, wait, failed, finished, stopped };
+  struct ActiveLoop {
+    std::uint32_t loop = 0;
+    std::vector<std::int64_t> lower, upper;
+    std::uint64_t next = 0;  // raw number of the next iteration
+    std::uint64_t total = 0;
+    std::uint64_t survivors = 0;
+    bool started = false;
+  };
+  // A fetched block.
+  struct Fetched {
+    ConstBlockPtr block;
+    std::uint64_t request = 0;
+    std::uint64_t epoch = 0;        // of the last get
+    std::uint32_t instruction = 0;  // of that get
+    bool pending = false;
+    bool granted = false;  // a get is in force for the present iteration
+  };
+  using Number = std::pair<std::uint32_t, std::uint64_t>;  // array, block
+
+  const Instruction& instruction() const noexcept { return code_[at_]; }
+  Step execute();
+  Step execute_control();
+  Step execute_expression();
+  Step execute_block();
+  Step execute_transfer();
+  Step execute_collective();
+  Step execute_print();
+  Step execute_call();
+
+  Step fail(const std::string& text);
+  Step fail(const Status& status) { return fail(status.message()); }
+  std::string where_text(std::uint32_t instruction) const;
+  std::string bound_indices() const;
+
+  // control.cpp
+  Step begin_loop();
+  Step end_iteration();
+  Step leave_loop();
+  Step next_iteration();
+  std::optional<bool> survives(const Loop& loop);
+  void set_indices(const Loop& loop, const ActiveLoop& active);
+  bool is_mine(const Loop& loop, ActiveLoop& active);
+  void drop_iteration();
+  bool has_exit(std::uint32_t loop) const noexcept { return exits_[loop]; }
+
+  // expressions.cpp
+  Value& top() noexcept { return stack_[depth_ - 1]; }
+  void push_int(std::int64_t value) noexcept { stack_[depth_++].i = value; }
+  void push_scalar(double value) noexcept { stack_[depth_++].s = value; }
+  std::int64_t pop_int() noexcept { return stack_[--depth_].i; }
+  double pop_scalar() noexcept { return stack_[--depth_].s; }
+  Step int_operation();
+  Step scalar_operation();
+  Step store_int();
+  Step store_scalar();
+  Step push_element();
+  Step push_contraction();
+
+  // block_statements.cpp
+  Step operand(std::uint32_t selector, ConstView& view);
+  Step operand_at(const BlockPlace& place, ConstView& view);
+  Step destination(std::uint32_t selector, bool updates, View& view);
+  Step destination_at(const BlockPlace& place, bool updates, View& view);
+  Step region_at(const BlockPlace& place, View& view);
+  Step block_statement();
+  Step done(const Status& status);
+  Step one_operand_statement();
+  Step two_operand_statement();
+  Step slice_statement();
+  Step static_statement();
+  Step region_statement();
+  Step allocate();
+  Step allocate_contiguous();
+  Step deallocate_contiguous();
+
+  // transfers.cpp
+  Step get();
+  Step put_block();
+  Step put_scalar();
+  Step delete_array();
+  void send_write(Message message);
+  Message message_to_server(MessageKind kind, std::uint32_t array, std::uint64_t number);
+  void forget_fetched(std::uint32_t array, std::uint64_t number);
+  void take_answer(const Message& message);
+  void take_failure(const Message& message);
+
+  // collectives.cpp
+  Step collective(Contribution kind, Message part);
+  Step barrier();
+  Step finish_barrier(const Message& result);
+  Step execute_sum();
+  Step execute_same();
+  Step execute_broadcast();
+  Step persistence();
+
+  // calls.cpp
+  char next_intent() const;
+  Step block_argument();
+  Step array_argument();
+  Step region_argument();
+  Step call_function();
+
+  // printing.cpp
+  bool prints() const noexcept { return rank_ == 0 || print_all_; }
+  void print_named(const std::string& name, const std::string& value);
+  Step print_block();
+  void print_elements(const std::string& title, const ConstView& view);
+  void finish_print();
+
+  const WorkerSetting setting_;
+  const Program& program_;
+  const Geometry& geometry_;
+  const std::vector<Instruction>& code_;
+  const Rank rank_;
+  Exchange& exchange_;
+  BlockPool pool_;
+  BlockStore store_;
+  Scratch scratch_;
+  ConstBlockPtr held_;  // the former contents of the destination
+  std::string failure_;
+
+  std::uint32_t at_ = 0;
+  std::uint64_t executed_ = 0;
+  std::array<Value, kMaxStack> stack_{};
+  std::size_t depth_ = 0;
+  std::vector<std::int64_t> ints_;
+  std::vector<double> scalars_;
+  IndexValues values_;
+  std::vector<ActiveLoop> loops_;
+  std::vector<std::pair<std::uint32_t, std::size_t>> calls_;  // return address, loops around
+  std::vector<bool> exits_;
+  std::uint64_t pardo_count_ = 0;  // survivors of balanced pardos since the last barrier
+  std::uint64_t iteration_ = 0;    // of the present pardo
+  bool print_all_ = false;
+
+  std::uint64_t epoch_ = 0;
+  std::uint64_t next_request_ = 1;
+  std::uint64_t open_requests_ = 0;  // puts and deletes that no server has answered
+  std::vector<std::uint32_t> generations_;
+  std::vector<std::unordered_map<std::uint64_t, Fetched>> fetched_;
+  std::vector<std::vector<Number>> granted_;  // per loop around, from outside
+  std::vector<Number> unlooped_;              // outside of all loops
+  std::vector<Number> pending_;               // fetched in this epoch
+  std::vector<bool> changed_;  // arrays that this worker wrote in this epoch
+  std::vector<bool> warned_;   // per instruction
+
+  std::unique_ptr<CollectiveHub> hub_;  // of worker 0
+  bool contributed_ = false;
+  std::optional<Message> result_;
+  std::vector<CallArgument> arguments_;
+};
+
+}  // namespace ob::sial
