@@ -1,4 +1,4 @@
-#include "apps/host_gemm.hpp"
+#include "host_gemm.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "apps/host_lapack.hpp"
+#include "host_lapack.hpp"
 
 #include <algorithm>
 #include <cstddef>
