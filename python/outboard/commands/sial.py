@@ -138,7 +138,7 @@ def assemble(file: Path, output: Path | None) -> None:
 @click.argument("job", type=_FILE)
 @click.option("-n", "ranks", type=click.IntRange(1), default=1, help="Ranks.  [default: 1]")
 @click.option("--mpi", type=click.Choice(("openmpi", "mpich")), help="[default: what is there]")
-@click.option("--host", "hosts", metavar="HOST,..", help="Hosts of the ranks, as mpiexec takes them.")
+@click.option("--host", "hosts", metavar="HOST,..", help="Hosts, as mpiexec takes them.")
 @click.option("--workers", type=click.IntRange(1), help="Workers.  [default: all but the servers]")
 @click.option("--servers", type=click.IntRange(1), help="Block servers.  [default: a third]")
 @click.option("--schedule", type=click.Choice(("static", "balanced")), help="[default: balanced]")

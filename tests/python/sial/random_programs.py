@@ -49,9 +49,8 @@ class _Writer:
         self.lines += text.strip("\n").splitlines()
 
     def matrix(self) -> Array:
-        return np.array(
-            [[float(self.random.randint(-3, 3)) for _ in range(self.size)] for _ in range(self.size)]
-        ).reshape(self.size, self.size)
+        elements = [float(self.random.randint(-3, 3)) for _ in range(self.size**2)]
+        return np.array(elements).reshape(self.size, self.size)
 
     def block(self, segment: int) -> slice:
         return slice(int(self.starts[segment]), int(self.starts[segment + 1]))

@@ -1,0 +1,177 @@
+"""Runs programs over simulated ranks and over MPI. The oracle of random programs is NumPy."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from random_programs import RandomProgram, random_program
+
+from conftest import ROOT, clean_environment
+from outboard import paths
+from outboard.sial.compiler import Options, compile_text
+
+pytestmark = pytest.mark.end_to_end
+SCHEDULES = 6  # orders of messages per random program
+PROGRAMS = 40
+JOB = "sial_job = 1\nprograms = ['p.sial']\n[ints]\nn = 3\n[segments]\nao = [2, 3, 1]\n"
+HEAD = """sial p
+  predefined int n
+  aoindex i = 1:n
+  aoindex j = 1:n
+  distributed d[i,j]
+  distributed e[i,j]
+  temp t[i,j]
+  scalar x
+  scalar rank
+  int k
+  special get_my_rank w
+  execute get_my_rank rank
+"""
+
+
+@pytest.fixture
+def seed() -> int:
+    chosen = int(os.environ.get("OUTBOARD_TEST_SEED", random.SystemRandom().randrange(1, 1 << 30)))
+    print(f"seed {chosen} (repeat with OUTBOARD_TEST_SEED={chosen})")
+    return chosen
+
+
+def prepare(folder: Path, source: str, job: str = JOB) -> Path:
+    result = compile_text(source, "p.sial", Options())
+    assert result.code is not None, result.render()
+    (folder / "p.sial").write_text(source)
+    (folder / "p.sialc").write_bytes(result.code)
+    (folder / "p.toml").write_text(job)
+    return folder / "p.toml"
+
+
+def simulate(native: paths.Native, job: Path, *options: object) -> subprocess.CompletedProcess[str]:
+    program = native.daemon.parent / "outboard-sial"
+    command = [str(program), str(job), *map(str, options)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+def check_state(program: RandomProgram, states: list[dict[str, Any]]) -> None:
+    for state in states:
+        for name, expected in program.expected.items():
+            data = state["statics"][name]
+            got = np.array(data["data"]).reshape(data["shape"], order="F")
+            np.testing.assert_array_equal(got, expected, f"{name}, worker {state['worker']}")
+        for name, value in program.scalars.items():
+            assert state["scalars"][name] == value, name
+
+
+def test_random_programs_have_numpys_results(
+    native: paths.Native, tmp_path: Path, seed: int
+) -> None:
+    for number in range(seed, seed + PROGRAMS):
+        program = random_program(number)
+        job = prepare(tmp_path, program.source, program.job("p.sial"))
+        dump = tmp_path / "state.json"
+        for order in range(SCHEDULES):
+            workers, servers = 1 + (number + order) % 8, 1 + (number + 3 * order) % 4
+            done = simulate(
+                native, job, "--workers", workers, "--servers", servers,
+                "--seed", number * SCHEDULES + order, "--dump-state", dump,
+            )  # fmt: skip
+            about = f"program {number}, order {order}, {workers} workers, {servers} servers"
+            assert done.returncode == 0, f"{about}: {done.stderr}"
+            print(about)
+            check_state(program, json.loads(dump.read_text()))
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_random_programs_over_mpi(
+    native: paths.Native, tmp_path: Path, seed: int, mpi: str
+) -> None:
+    if shutil.which(f"mpiexec.{mpi}") is None:
+        pytest.skip(f"{mpi} is not installed")
+    for number in range(seed, seed + 3):
+        program = random_program(number)
+        job = prepare(tmp_path, program.source, program.job("p.sial"))
+        ranks = 2 + number % 4
+        done = run_job(native, job, "-n", ranks, "--mpi", mpi, "--dump-state", tmp_path / "state")
+        assert done.returncode == 0, f"program {number}, {ranks} ranks: {done.stderr}"
+        workers = ranks - max(1, ranks // 3)
+        for worker in range(workers):
+            check_state(program, json.loads((tmp_path / f"state.{worker}").read_text()))
+
+
+def run_job(native: paths.Native, *arguments: object) -> subprocess.CompletedProcess[str]:
+    environment = clean_environment(OUTBOARD_NATIVE_DIR=str(native.root))
+    command = [str(ROOT / "outboard"), "sial", "run", *map(str, arguments)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+
+
+def test_an_error_ends_all_ranks_of_mpi(native: paths.Native, tmp_path: Path) -> None:
+    job = prepare(tmp_path, HEAD + "  x = 1.0 / (rank - 1.0)\n  sip_barrier\nendsial p\n")
+    for mpi in ("openmpi", "mpich"):
+        if shutil.which(f"mpiexec.{mpi}") is None:
+            continue
+        done = run_job(native, job, "-n", 4, "--mpi", mpi)
+        assert done.returncode == 3
+        assert "p:13: error R07" in done.stderr
+
+
+def loops(*statements: str) -> str:
+    inner = "".join(f"\n      {one}" for one in statements)
+    return f"  do i\n    do j{inner}\n    enddo j\n  enddo i"
+
+
+UNEQUAL = "  if rank == 0.0\n    sip_barrier\n  else\n    collective x += 1.0\n  endif"
+ERRORS = {  # statements, code, line
+    "never put": (loops("get d[i,j]", "t[i,j] = d[i,j]"), "R01", 16),
+    "never put nor read": (loops("get d[i,j]") + "\n  sip_barrier", "R01", 15),
+    "temp without value": (loops("t[i,j] += 1.0"), "R03", 15),
+    "two workers put": (loops("t[i,j] = rank", "put d[i,j] = t[i,j]"), "R02", 16),
+    "division": ("  k = 0\n  k = 3 / k", "R07", 14),
+    "square root": ("  x = sqrt (rank - 9.0)", "R07", 13),
+    "unequal statements": (UNEQUAL, "R09", 14),
+    "unequal values": ("  x = rank\n  assert_same x", "R13", 14),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors_name_code_and_line(native: paths.Native, tmp_path: Path, case: str) -> None:
+    body, code, line = ERRORS[case]
+    job = prepare(tmp_path, f"{HEAD}{body}\nendsial p\n")
+    for order in range(5):
+        done = simulate(native, job, "--workers", 2, "--seed", order)
+        assert done.returncode == 3, done.stderr
+        assert f"p:{line}: error {code}" in done.stderr, done.stderr
+
+
+def test_stop_has_status_3(native: paths.Native, tmp_path: Path) -> None:
+    job = prepare(tmp_path, HEAD + '  print "before"\n  stop\n  print "after"\nendsial p\n')
+    done = simulate(native, job, "--workers", 3)
+    assert (done.returncode, done.stdout) == (3, "before\n")
+
+
+def test_what_is_printed(native: paths.Native, tmp_path: Path) -> None:
+    lines = ["k = 4", "x = 2.5", "print k", "print x", "print k + 1", 'println ""', "print x * 2.0"]
+    body = "".join(f"  {one}\n" for one in lines)
+    job = prepare(tmp_path, HEAD + body + "endsial p\n")
+    done = simulate(native, job, "--workers", 2)
+    assert done.stdout.splitlines() == [
+        "15:  k = 4", "16:  x = 2.50000000000000", "5", "", "5.00000000000000",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["small", "listing_a1"])
+def test_examples(native: paths.Native, tmp_path: Path, name: str) -> None:
+    shutil.copy(ROOT / "examples" / "sial" / f"{name}.sial", tmp_path)
+    (tmp_path / "job.toml").write_text(
+        f"sial_job = 1\nprograms = ['{name}.sial']\n[ints]\nnorb = 3\n[segments]\nao = [4, 4, 3]\n"
+    )
+    done = run_job(native, tmp_path / "job.toml")
+    assert done.returncode == 0, done.stderr
+    expected = {"small": "norm = 131424", "listing_a1": "starting loop"}
+    assert expected[name] in done.stdout
