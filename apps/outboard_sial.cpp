@@ -100,7 +100,7 @@ int complain(const Status& status, int code) {
 }
 
 WorkerSetting setting_of(const Loaded& loaded, const ob::apps::SialOptions& options, Gemm& gemm,
-                         const SuperFunctions& functions) {
+                         const SuperFunctions& functions, const SavedObjects& saved) {
   WorkerSetting setting;
   setting.program = &loaded.program;
   setting.binding = &loaded.binding;
@@ -111,6 +111,7 @@ WorkerSetting setting_of(const Loaded& loaded, const ob::apps::SialOptions& opti
   setting.servers = options.servers;
   setting.schedule = options.schedule == "static" ? Schedule::fixed : Schedule::balanced;
   setting.memory_bytes = options.worker_memory_bytes;
+  setting.saved = &saved;
   setting.drop_cache = options.drop_cache;
   setting.print = [](std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
@@ -126,11 +127,26 @@ BlockServer::Options server_options(const ob::apps::SialOptions& options, Rank r
   return {rank, options.server_memory_bytes, options.races == "iteration"};
 }
 
+// Keeps the predefined statics of a worker for the next program of the job.
+void keep_statics(const Program& program, Worker& worker, Job& job) {
+  for (std::uint32_t array = 0; array < program.arrays.size(); ++array) {
+    const Array& record = program.arrays[array];
+    if (!record.predefined || record.storage != Storage::static_) continue;
+    const std::string plain = record.name.substr(record.name.rfind('.') + 1);
+    DoubleArray& kept = job.arrays[job.arrays.contains(record.name) ? record.name : plain];
+    const Block& whole = *worker.store().whole_static(array);
+    kept.shape.assign(whole.shape().extents.begin(),
+                      whole.shape().extents.begin() + whole.shape().rank);
+    kept.data.assign(whole.data(), whole.data() + whole.elements());
+  }
+}
+
 // Runs all ranks of a program in this process.
 Status run_here(const WorkerSetting& setting, const ob::apps::SialOptions& options,
-                ob::apps::StateDump& dump) {
+                ob::apps::StateDump& dump, Job& job) {
   Simulation simulation(setting, server_options(options, 0), options.seed);
   OB_RETURN_IF_ERROR(simulation.run());
+  keep_statics(*setting.program, simulation.worker(0), job);
   if (options.dump_state.empty()) return {};
   for (Rank rank = 0; rank < setting.workers; ++rank) {
     dump.add(*setting.program, rank, simulation.worker(rank));
@@ -180,16 +196,17 @@ class Ranks {
   }
 
   Status run(const Loaded& loaded, const WorkerSetting& setting,
-             const ob::apps::SialOptions& options, ob::apps::StateDump& dump) {
+             const ob::apps::SialOptions& options, ob::apps::StateDump& dump, Job& job) {
 #ifdef OUTBOARD_SIAL_MPI
     if (rank_ != nullptr) {
       return rank_->run(setting, server_options(options, exchange_->rank()), [&](Worker& worker) {
+        keep_statics(loaded.program, worker, job);
         if (!options.dump_state.empty()) dump.add(loaded.program, exchange_->rank(), worker);
       });
     }
 #endif
     (void)loaded;
-    return run_here(setting, options, dump);
+    return run_here(setting, options, dump, job);
   }
 
   // Checks that all ranks have the same programs.
@@ -250,7 +267,6 @@ void warn_of_defaults(const RunDefaults& run) {
     std::fprintf(stderr, "outboard-sial: warning: run.%s has no effect in this version\n", key);
   };
   warn("spill", run.spill.has_value());
-  warn("state", run.state.has_value());
   warn("prefetch", run.prefetch.has_value() || !run.prefetch_lines.empty());
   warn("placement", run.placement.has_value());
   warn("place", run.place.has_value());
@@ -260,7 +276,13 @@ void warn_of_defaults(const RunDefaults& run) {
   warn("liveness", run.liveness_s.has_value());
 }
 
-int run(Ranks& ranks, const Job& job, const ob::apps::SialOptions& options) {
+// Returns the folder of what the job saves.
+std::filesystem::path state_folder(const Job& job, const ob::apps::SialOptions& options) {
+  if (!options.state.empty()) return options.state;
+  return job.folder / job.run.state.value_or(job.name + ".state");
+}
+
+int run(Ranks& ranks, Job& job, const ob::apps::SialOptions& options) {
   auto programs = load_all(job);
   if (!programs.ok()) return ranks.first() ? complain(programs.status(), kUsage) : kUsage;
   if (const Status same = ranks.compare(*programs); !same.ok()) {
@@ -271,6 +293,7 @@ int run(Ranks& ranks, const Job& job, const ob::apps::SialOptions& options) {
   auto lapack = ob::apps::open_host_lapack(options.threads);
   if (!lapack.ok()) return complain(lapack.status(), kInternal);
   const SuperFunctions functions = builtin_functions(*lapack);
+  const SavedObjects saved(state_folder(job, options));
   ob::apps::StateDump dump;
   for (const auto& loaded : *programs) {
     if (ranks.first()) {
@@ -278,8 +301,12 @@ int run(Ranks& ranks, const Job& job, const ob::apps::SialOptions& options) {
         std::fprintf(stderr, "outboard-sial: warning: %s\n", warning.c_str());
       }
     }
-    const WorkerSetting setting = setting_of(*loaded, options, **gemm, functions);
-    const Status done = ranks.run(*loaded, setting, options, dump);
+    // An earlier program of the job may have changed predefined statics.
+    auto binding = bind(loaded->program, job);
+    if (!binding.ok()) return complain(binding.status(), kUsage);
+    loaded->binding = std::move(*binding);
+    const WorkerSetting setting = setting_of(*loaded, options, **gemm, functions, saved);
+    const Status done = ranks.run(*loaded, setting, options, dump, job);
     if (!done.ok()) return complain(done, status_of(done));
   }
   if (options.dump_state.empty()) return 0;
@@ -291,7 +318,7 @@ int run(Ranks& ranks, const Job& job, const ob::apps::SialOptions& options) {
 
 int main(int argc, char** argv) {
   ob::apps::SialOptions options = ob::apps::read_sial_options(argc, argv);
-  const auto job = read_job(options.job);
+  auto job = read_job(options.job);
   if (job.ok()) take_defaults(job->run, options);
   Ranks ranks;
   if (const Status started = ranks.start(&argc, &argv, options); !started.ok()) {

@@ -147,6 +147,7 @@ def assemble(file: Path, output: Path | None) -> None:
 @click.option("--server-memory", metavar="SIZE", help="Most memory of a server's blocks.")
 @click.option("--threads", type=click.IntRange(1), help="Threads of a product.  [default: 1]")
 @click.option("--drop-cache", is_flag=True, help="Fetched blocks do not stay over a barrier.")
+@click.option("--state", type=click.Path(path_type=Path), help="Folder of saved objects.")
 @click.option("--dump-state", type=_OUTPUT, help="Write what workers hold at the end (JSON).")
 @click.option("--path", "folders", multiple=True, type=click.Path(path_type=Path), metavar="FOLDER")
 def run(

@@ -22,7 +22,8 @@ enum class MessageKind : std::uint8_t {
   add,           ///< adds `factor` to every element
   scale,         ///< multiplies every element with `factor`
   delete_array,  ///< the sender has executed `delete`; `generation` is the new one
-  collect,       ///< asks for all blocks of an array in the order of their numbers
+  save,          ///< writes the blocks of an array to the file `text`
+  restore,       ///< reads the blocks of server words[0] of words[1] from the files in `text`
   // from a server to a worker
   data,
   absent,

@@ -2,7 +2,12 @@
 
 #include <algorithm>
 #include <span>
+#include <sstream>
+#include <string>
 #include <utility>
+#include <vector>
+
+#include "sial/persist/block_file.hpp"
 
 namespace ob::sial {
 namespace {
@@ -40,7 +45,8 @@ void BlockServer::receive(Message message) {
     case MessageKind::add:
     case MessageKind::scale: return write(array, message);
     case MessageKind::delete_array: return answer(message, MessageKind::done);
-    case MessageKind::collect: return collect(array, message);
+    case MessageKind::save: return save(array, message);
+    case MessageKind::restore: return restore(array, message);
     default: return;  // not for servers
   }
 }
@@ -160,22 +166,32 @@ Status BlockServer::apply(Stored& stored, Message& message) {
   return {};
 }
 
-void BlockServer::collect(const StoredArray& array, const Message& message) {
-  std::vector<std::pair<std::uint64_t, ConstBlockPtr>> present;
+void BlockServer::save(const StoredArray& array, Message& message) {
+  std::vector<NumberedBlock> present;
   for (const auto& [number, stored] : array.blocks) {
     if (stored.block != nullptr) present.emplace_back(number, stored.block);
   }
   std::ranges::sort(present, {}, [](const auto& entry) { return entry.first; });
-  for (auto& [number, block] : present) {
-    Message reply;
-    reply.kind = MessageKind::data;
-    reply.from = options_.rank;
-    reply.to = message.from;
-    reply.request = message.request;
-    reply.array = message.array;
-    reply.number = number;
-    reply.block = std::move(block);
-    exchange_.send(std::move(reply));
+  const Status written = write_block_file(message.text, present);
+  if (written.ok()) return answer(message, MessageKind::done);
+  message.text = "R11 " + written.message();
+  answer(message, MessageKind::failure);
+}
+
+void BlockServer::restore(StoredArray& array, Message& message) {
+  const std::uint64_t server = message.words.at(0);
+  const std::uint64_t servers = message.words.at(1);
+  array.blocks.clear();
+  std::istringstream files(message.text);
+  for (std::string file; std::getline(files, file);) {
+    const Status got = read_block_file(
+        file, pool_, [&](std::uint64_t number) { return number % servers == server; },
+        [&](std::uint64_t number, BlockPtr block) {
+          array.blocks[number].block = std::move(block);
+        });
+    if (got.ok()) continue;
+    message.text = (got.code() == Code::out_of_memory ? "R10 " : "R12 ") + got.message();
+    return answer(message, MessageKind::failure);
   }
   answer(message, MessageKind::done);
 }

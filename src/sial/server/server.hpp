@@ -61,7 +61,8 @@ class BlockServer {
   void write(StoredArray& array, Message& message);
   Status apply(Stored& stored, Message& message);
   Status store(Stored& stored, const Message& message);
-  void collect(const StoredArray& array, const Message& message);
+  void save(const StoredArray& array, Message& message);
+  void restore(StoredArray& array, Message& message);
   void answer(const Message& message, MessageKind kind);
   void report_race(const Message& message, std::uint32_t instruction, Rank worker);
 

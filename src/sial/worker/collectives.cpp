@@ -88,7 +88,7 @@ Worker::Step Worker::finish_barrier(const Message& result) {
     for (auto& [number, fetched] : fetched_[array]) fetched.granted = false;
   }
   for (auto& list : granted_) list.clear();
-  return instruction().op == Opcode::halt ? Step::finished : Step::next;
+  return Step::next;
 }
 
 Worker::Step Worker::execute_sum() {

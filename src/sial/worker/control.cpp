@@ -11,7 +11,7 @@ namespace ob::sial {
 Worker::Step Worker::execute_control() {
   const Instruction& now = instruction();
   switch (now.op) {
-    case Opcode::halt: return barrier();
+    case Opcode::halt: return halt();
     case Opcode::jump: at_ = now.a; return Step::jumped;
     case Opcode::jump_if_false:
       if (pop_int() != 0) return Step::next;
@@ -45,6 +45,14 @@ Worker::Step Worker::execute_control() {
     case Opcode::gpu_off: return Step::next;
     default: return fail("internal: an instruction is out of place");
   }
+}
+
+Worker::Step Worker::halt() {
+  if (!last_barrier_passed_) {
+    if (const Step step = barrier(); step != Step::next) return step;
+    last_barrier_passed_ = true;
+  }
+  return save();
 }
 
 Worker::Step Worker::begin_loop() {

@@ -38,6 +38,7 @@ Status Worker::begin() {
     if (data == nullptr) continue;
     std::copy(data->data.begin(), data->data.end(), store_.whole_static(array)->data());
   }
+  look_at_saved();
   return {};
 }
 

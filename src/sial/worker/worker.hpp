@@ -16,6 +16,7 @@
 #include "sial/job/binding.hpp"
 #include "sial/operations/gemm.hpp"
 #include "sial/operations/scratch.hpp"
+#include "sial/persist/saved_objects.hpp"
 #include "sial/plugin/super_instruction.hpp"
 #include "sial/worker/block_store.hpp"
 #include "sial/worker/collective_hub.hpp"
@@ -39,8 +40,9 @@ struct WorkerSetting {
   Rank workers = 1;
   Rank servers = 1;
   Schedule schedule = Schedule::balanced;
-  std::uint64_t memory_bytes = 0;  ///< of blocks; 0: no limit
-  bool drop_cache = false;         ///< no fetched block stays over a barrier
+  std::uint64_t memory_bytes = 0;       ///< of blocks; 0: no limit
+  const SavedObjects* saved = nullptr;  ///< nullptr: programs cannot save or restore
+  bool drop_cache = false;              ///< no fetched block stays over a barrier
   std::function<void(std::string_view)> print;
   std::function<void(std::string_view)> warn;
 };
@@ -98,6 +100,11 @@ class Worker {
     bool pending = false;
     bool granted = false;  // a get is in force for the present iteration
   };
+  // An object to be saved.
+  struct Saving {
+    bool array = false;
+    std::uint32_t number = 0;
+  };
   using Number = std::pair<std::uint32_t, std::uint64_t>;  // array, block
 
   const Instruction& instruction() const noexcept { return code_[at_]; }
@@ -116,6 +123,7 @@ class Worker {
   std::string bound_indices() const;
 
   // control.cpp
+  Step halt();
   Step begin_loop();
   Step end_iteration();
   Step leave_loop();
@@ -174,7 +182,14 @@ class Worker {
   Step execute_sum();
   Step execute_same();
   Step execute_broadcast();
+
+  // persistence.cpp
+  void look_at_saved();
+  bool check_saved(const SavedObject& object);
   Step persistence();
+  Step save();
+  Status begin_save();
+  Status save_array(const std::string& label, std::uint32_t array, SavedObject& object);
 
   // calls.cpp
   char next_intent() const;
@@ -230,6 +245,10 @@ class Worker {
   std::unique_ptr<CollectiveHub> hub_;  // of worker 0
   bool contributed_ = false;
   std::optional<Message> result_;
+  bool last_barrier_passed_ = false;
+  std::map<std::string, Saving> saving_;  // by label
+  std::optional<SavedTable> saved_;
+  std::string saving_folder_;  // empty: the save has not begun
   std::vector<CallArgument> arguments_;
 };
 

@@ -175,3 +175,73 @@ def test_examples(native: paths.Native, tmp_path: Path, name: str) -> None:
     assert done.returncode == 0, done.stderr
     expected = {"small": "norm = 131424", "listing_a1": "starting loop"}
     assert expected[name] in done.stdout
+
+
+def chain(folder: Path, *programs: str) -> Path:
+    for name in programs:
+        shutil.copy(ROOT / "examples" / "sial" / name, folder)
+    job = folder / f"{programs[0]}.toml"
+    job.write_text(
+        f"sial_job = 1\nname = 'chain'\nprograms = {list(programs)}\n"
+        "[ints]\nnorb = 3\n[segments]\nao = [4, 1, 3]\n"
+    )
+    return job
+
+
+def test_programs_pass_on_what_they_save(native: paths.Native, tmp_path: Path) -> None:
+    both = run_job(native, chain(tmp_path, "save.sial", "load.sial"))
+    assert both.returncode == 0, both.stderr
+    assert both.stdout.split() == ["26:", "again", "=", "0.00000000000000", *"29: part =".split(),
+                                   "0.00000000000000"]  # fmt: skip
+    later = chain(tmp_path, "load.sial")
+    for workers, servers in ((1, 3), (4, 1), (3, 2)):
+        again = simulate(native, later, "--workers", workers, "--servers", servers, "--seed", 5)
+        assert (again.returncode, again.stdout) == (0, both.stdout), again.stderr
+
+
+def test_saved_objects_that_do_not_fit(native: paths.Native, tmp_path: Path) -> None:
+    assert run_job(native, chain(tmp_path, "save.sial")).returncode == 0
+    job = chain(tmp_path, "load.sial")
+    text = job.read_text()
+    run_job(native, job)
+    for wrong, words in (
+        (text.replace("4, 1, 3", "4, 2, 3"), "another kind, shape or segments"),
+        (text.replace("'chain'", "'other'"), 'nothing was saved as "array"'),
+    ):
+        job.write_text(wrong)
+        done = simulate(native, job)
+        assert done.returncode == 3
+        assert "error R12" in done.stderr and words in done.stderr
+
+
+def test_damaged_blocks_are_not_handed_out(native: paths.Native, tmp_path: Path, seed: int) -> None:
+    assert run_job(native, chain(tmp_path, "save.sial")).returncode == 0
+    job = chain(tmp_path, "load.sial")
+    assert run_job(native, job).returncode == 0
+    (file,) = (tmp_path / "chain.state").rglob("*.blocks")
+    whole = file.read_bytes()
+    chooser = random.Random(seed)
+    for _ in range(20):
+        damaged = bytearray(whole)
+        damaged[chooser.randrange(len(damaged))] ^= 1 << chooser.randrange(8)
+        file.write_bytes(damaged)
+        done = simulate(native, job, "--workers", 2)
+        assert done.returncode == 3 and "error R12" in done.stderr, done.stderr
+        file.write_bytes(whole[: chooser.randrange(len(whole))])
+        done = simulate(native, job, "--workers", 2)
+        assert done.returncode == 3 and "error R12" in done.stderr, done.stderr
+
+
+def test_predefined_statics_keep_their_changes(native: paths.Native, tmp_path: Path) -> None:
+    source = (
+        "sial p\n  predefined int n\n  aoindex i = 1:n\n  predefined static v[i]\n"
+        "  do i\n    v[i] *= 3.0\n  enddo i\nendsial p\n"
+    )
+    job = JOB.replace("['p.sial']", "['p.sial', 'p.sial']")
+    job += "[arrays]\nv = { data = [1, 2, 3, 4, 5, 6] }\n"
+    dump = tmp_path / "state.json"
+    done = simulate(native, prepare(tmp_path, source, job), "--workers", 2, "--dump-state", dump)
+    assert done.returncode == 0, done.stderr
+    first, _, second, _ = (state["statics"]["v"]["data"] for state in json.loads(dump.read_text()))
+    assert first == [3.0 * k for k in range(1, 7)]
+    assert second == [9.0 * k for k in range(1, 7)]
