@@ -130,7 +130,8 @@ Status read_block_file(const std::filesystem::path& path, BlockPool& pool,
   Header header;
   OB_RETURN_IF_ERROR(read_exactly(file.get(), path, &header, sizeof header, 0));
   if (header.magic != kMagic) return problem(path, "this is no file of saved blocks");
-  if (header.version != kVersion || header.reserved != 0) return problem(path, "another version has written the file");
+  if (header.version != kVersion || header.reserved != 0)
+    return problem(path, "another version has written the file");
   if (header.count > (file_bytes - sizeof header) / sizeof(Entry)) {
     return problem(path, "the file is shorter than it was");
   }
