@@ -134,7 +134,7 @@ ob_status ob_overlap_boundary(ob_overlap_plan plan, ob_overlap_box boundary[8], 
 
 ob_status ob_overlap_start(ob_overlap_plan plan, uint32_t flags);
 /* With OB_OVERLAP_HOLD: these cells have their final values. A message leaves with its last
-   cell. */
+   cell. Ghost cells arrive meanwhile, so this suits updates that read them from another array. */
 ob_status ob_overlap_ready(ob_overlap_plan plan, const ob_overlap_box* box);
 /* Moves messages in mode ticked; call it every 0.1 to 1 ms. Costs less than 1 us if nothing is
    under way. */

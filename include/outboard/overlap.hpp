@@ -183,7 +183,8 @@ class Iteration {
   }
 
   void wait() { check(ob_overlap_wait(std::exchange(plan_, nullptr))); }
-  /// After start(Sends::when_ready): the cells have their final values.
+  /// After start(Sends::when_ready): the cells have their final values. Ghost cells arrive
+  /// meanwhile, so this suits updates that read them from another array.
   template <int dims>
   void ready(const Box<dims>& cells) {
     const ob_overlap_box raw = cells.raw();

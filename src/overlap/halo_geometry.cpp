@@ -63,9 +63,14 @@ HaloGeometry::HaloGeometry(const HaloShape& shape, const Stencil& stencil) : sha
     Direction direction{};
     std::transform(i.begin(), i.end(), direction.begin(), [](auto v) { return int(v); });
     if (direction == Direction{}) return;
-    const bool needed = std::any_of(stencil.begin(), stencil.end(),
-                                    [&](const Index& offset) { return reads(offset, direction); });
-    if (needed) faces_.push_back(face(direction));
+    const auto read_from = [&](const Direction& side) {
+      return std::any_of(stencil.begin(), stencil.end(),
+                         [&](const Index& offset) { return reads(offset, side); });
+    };
+    // The neighbour has the same stencil, and sees this rank in the opposite direction.
+    const bool sends = read_from(opposite(direction));
+    const bool receives = read_from(direction);
+    if (sends || receives) faces_.push_back(face(direction, sends, receives));
   });
 }
 
@@ -104,7 +109,7 @@ Box HaloGeometry::owned() const noexcept {
   return box;
 }
 
-HaloFace HaloGeometry::face(const Direction& direction) const {
+HaloFace HaloGeometry::face(const Direction& direction, bool sends, bool receives) const {
   HaloFace face{direction, owned(), owned()};
   const Box own = owned();
   for (int d = 0; d < kDims; ++d) {
@@ -119,21 +124,26 @@ HaloFace HaloGeometry::face(const Direction& direction) const {
       face.receive.high[d] = shape_.extents[d];
     }
   }
+  if (!sends) face.send.high = face.send.low;
+  if (!receives) face.receive.high = face.receive.low;
   return face;
 }
 
 Box HaloGeometry::interior(const std::vector<HaloFace>& used) const {
   const Box own = owned();
   Box inner = own;
-  for (const HaloFace& face : used)
+  for (const HaloFace& face : used) {
+    const bool sends = !face.send.empty();
+    const bool receives = !face.receive.empty();
     for (int d = 0; d < kDims; ++d) {
-      if (face.direction[d] < 0)
-        inner.low[d] =
-            std::max(inner.low[d], own.low[d] + std::max(reach_low_[d], shape_.ghost_high[d]));
-      if (face.direction[d] > 0)
-        inner.high[d] =
-            std::min(inner.high[d], own.high[d] - std::max(reach_high_[d], shape_.ghost_low[d]));
+      const std::int64_t low =
+          std::max(receives ? reach_low_[d] : 0, sends ? shape_.ghost_high[d] : 0);
+      const std::int64_t high =
+          std::max(receives ? reach_high_[d] : 0, sends ? shape_.ghost_low[d] : 0);
+      if (face.direction[d] < 0) inner.low[d] = std::max(inner.low[d], own.low[d] + low);
+      if (face.direction[d] > 0) inner.high[d] = std::min(inner.high[d], own.high[d] - high);
     }
+  }
   for (int d = 0; d < kDims; ++d) inner.high[d] = std::max(inner.low[d], inner.high[d]);
   return inner;
 }

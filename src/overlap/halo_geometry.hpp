@@ -27,7 +27,8 @@ struct HaloShape {
   Index ghost_high{};         ///< ghost cells behind the last owned cell
 };
 
-/// The cells that travel to and from one neighbour.
+/// The cells that travel to and from one neighbour. One of the boxes is empty if only one of the
+/// two ranks reads from the other.
 struct HaloFace {
   Direction direction{};
   Box send;
@@ -44,7 +45,7 @@ class HaloGeometry {
   const HaloShape& shape() const noexcept { return shape_; }
   /// Returns the cells that this rank updates.
   Box owned() const noexcept;
-  /// Returns the faces of all neighbours from which the stencil reads.
+  /// Returns the faces of all neighbours from which the stencil reads, or which read from here.
   const std::vector<HaloFace>& faces() const noexcept { return faces_; }
   /// Returns the owned cells whose update neither reads a ghost cell nor writes a cell that is sent
   /// if messages travel along `used` faces only. The box may be empty.
@@ -52,7 +53,7 @@ class HaloGeometry {
 
  private:
   HaloGeometry(const HaloShape& shape, const Stencil& stencil);
-  HaloFace face(const Direction& direction) const;
+  HaloFace face(const Direction& direction, bool sends, bool receives) const;
 
   HaloShape shape_;
   Index reach_low_{};   ///< how far the stencil reads towards lower indices

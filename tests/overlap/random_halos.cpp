@@ -11,7 +11,7 @@
 namespace ob::overlap::test {
 namespace {
 
-constexpr int kRounds = 6;
+constexpr int kRounds = 2;
 constexpr int kRuns = 3;
 
 /// What all ranks draw alike.

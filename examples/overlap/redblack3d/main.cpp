@@ -92,14 +92,11 @@ Grid part_of(const Arguments& a, MPI_Comm cart, int rank) {
   return Grid(a.n, first, extents);
 }
 
-/// Updates the rim, lets it leave, and updates the inner cells meanwhile: after the wait there is
-/// nothing left to compute.
+/// Updates the rim, and the inner cells while it travels: after the wait there is nothing left to
+/// compute. The rim reads ghost cells, so it comes before the start.
 void sweep_boundary_first(overlap::HaloPlan<3>& halo, Grid& grid, int colour) {
-  overlap::Iteration run = halo.start(overlap::Sends::when_ready);
-  for (const Box& box : halo.boundary()) {
-    relax(grid, colour, box);
-    run.ready(box);
-  }
+  for (const Box& box : halo.boundary()) relax(grid, colour, box);
+  overlap::Iteration run = halo.start();
   run.for_tiles(halo.interior(), [&](const Box& box) { relax(grid, colour, box); });
   run.wait();
 }
