@@ -1,0 +1,199 @@
+// Gauss-Seidel relaxation of Poisson's equation in red and black, on a cube that is cut in z and y.
+// The ghost cells travel while the inner cells are updated (README.md).
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "grid.hpp"
+
+namespace redblack3d {
+namespace {
+
+namespace overlap = outboard::overlap;
+
+struct Arguments {
+  std::int64_t n = 64;
+  int iterations = 10;
+  std::array<int, 3> geometry{0, 0, 1};  ///< ranks in z, y and x; 0: chosen by MPI
+  bool periodic = false;
+  bool boundary_first = false;
+  bool verify = false;
+  bool explain = false;
+  overlap::Options options;
+};
+
+[[noreturn]] void usage() {
+  std::fprintf(stderr,
+               "usage: example_redblack3d [--n CELLS] [--iterations N] [--geometry ZxYxX]\n"
+               "  [--mode automatic|sync|async|ticked|shared|proxy] [--periodic] [--check]\n"
+               "  [--boundary-first] [--verify] [--explain]\n");
+  std::exit(2);
+}
+
+overlap::Mode mode_named(const std::string& name) {
+  const char* const names[] = {"automatic", "sync", "async", "ticked", "shared", "proxy"};
+  for (int i = 0; i < 6; ++i)
+    if (name == names[i]) return overlap::Mode(i);
+  usage();
+}
+
+Arguments parse(int argc, char** argv) {
+  Arguments a;
+  for (int i = 1; i < argc; ++i) {
+    const std::string key = argv[i];
+    auto value = [&] { return i + 1 < argc ? argv[++i] : (usage(), nullptr); };
+    if (key == "--n")
+      a.n = std::atoll(value());
+    else if (key == "--iterations")
+      a.iterations = std::atoi(value());
+    else if (key == "--mode")
+      a.options.mode = mode_named(value());
+    else if (key == "--periodic")
+      a.periodic = true;
+    else if (key == "--boundary-first")
+      a.boundary_first = true;
+    else if (key == "--verify")
+      a.verify = true;
+    else if (key == "--explain")
+      a.explain = true;
+    else if (key == "--check")
+      a.options.check = true;
+    else if (key != "--geometry" ||
+             std::sscanf(value(), "%dx%dx%d", &a.geometry[0], &a.geometry[1], &a.geometry[2]) != 3)
+      usage();
+  }
+  return a;
+}
+
+/// Returns the Cartesian communicator of all ranks.
+MPI_Comm make_cart(const Arguments& a) {
+  int ranks = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  std::array<int, 3> sizes = a.geometry;
+  MPI_Dims_create(ranks, 3, sizes.data());
+  const int periodic[3] = {a.periodic, a.periodic, a.periodic};
+  MPI_Comm cart = MPI_COMM_NULL;
+  MPI_Cart_create(MPI_COMM_WORLD, 3, sizes.data(), periodic, 0, &cart);
+  return cart;
+}
+
+/// Returns the cells of rank `rank`; the first ranks of a dimension have one more if need be.
+Grid part_of(const Arguments& a, MPI_Comm cart, int rank) {
+  int sizes[3], periodic[3], own[3], place[3];
+  MPI_Cart_get(cart, 3, sizes, periodic, own);
+  MPI_Cart_coords(cart, rank, 3, place);
+  Index first{}, extents{};
+  for (int d = 0; d < 3; ++d) {
+    first[d] = a.n * place[d] / sizes[d];
+    extents[d] = a.n * (place[d] + 1) / sizes[d] - first[d];
+  }
+  return Grid(a.n, first, extents);
+}
+
+/// Updates the rim, and the inner cells while it travels: after the wait there is nothing left to
+/// compute. The rim reads ghost cells, so it comes before the start.
+void sweep_boundary_first(overlap::HaloPlan<3>& halo, Grid& grid, int colour) {
+  for (const Box& box : halo.boundary()) relax(grid, colour, box);
+  overlap::Iteration run = halo.start();
+  run.for_tiles(halo.interior(), [&](const Box& box) { relax(grid, colour, box); });
+  run.wait();
+}
+
+void iterate(const Arguments& a, overlap::HaloPlan<3>& halo, Grid& grid) {
+  if (a.boundary_first) halo.start().wait();
+  for (int sweep = 0; sweep < 2 * a.iterations; ++sweep) {
+    const int colour = sweep % 2;
+    if (a.boundary_first) {
+      sweep_boundary_first(halo, grid, colour);
+      continue;
+    }
+    overlap::Iteration run = halo.start();
+    run.for_tiles(halo.interior(), [&](const Box& box) { relax(grid, colour, box); });
+    run.wait();
+    for (const Box& box : halo.boundary()) relax(grid, colour, box);
+  }
+}
+
+/// Copies opposite faces of the whole grid to the ghost cells, as a periodic plan does.
+void wrap(Grid& g) {
+  const auto [nz, ny, nx] = g.extents;
+  for (std::int64_t y = 1; y <= ny; ++y)
+    for (std::int64_t x = 1; x <= nx; ++x) {
+      g.at(0, y, x) = g.at(nz, y, x);
+      g.at(nz + 1, y, x) = g.at(1, y, x);
+    }
+  for (std::int64_t z = 1; z <= nz; ++z) {
+    for (std::int64_t x = 1; x <= nx; ++x) {
+      g.at(z, 0, x) = g.at(z, ny, x);
+      g.at(z, ny + 1, x) = g.at(z, 1, x);
+    }
+    for (std::int64_t y = 1; y <= ny; ++y) {
+      g.at(z, y, 0) = g.at(z, y, nx);
+      g.at(z, y, nx + 1) = g.at(z, y, 1);
+    }
+  }
+}
+
+/// Computes the whole grid here, without the library, and returns the number of cells of `part`
+/// that differ in a bit.
+std::int64_t differences(const Arguments& a, Grid& part) {
+  Grid whole(a.n, {0, 0, 0}, {a.n, a.n, a.n});
+  for (int sweep = 0; sweep < 2 * a.iterations; ++sweep) {
+    if (a.periodic) wrap(whole);
+    relax(whole, sweep % 2, owned(whole));
+  }
+  std::int64_t different = 0;
+  for (std::int64_t z = 1; z <= part.extents[0]; ++z)
+    for (std::int64_t y = 1; y <= part.extents[1]; ++y)
+      for (std::int64_t x = 1; x <= part.extents[2]; ++x) {
+        const double& serial = whole.at(part.first[0] + z, part.first[1] + y, part.first[2] + x);
+        different += std::memcmp(&part.at(z, y, x), &serial, sizeof serial) != 0;
+      }
+  return different;
+}
+
+int run(const Arguments& a) {
+  MPI_Comm cart = make_cart(a);
+  int rank = 0;
+  MPI_Comm_rank(cart, &rank);
+  std::int64_t different = 0;
+  {
+    overlap::Runtime runtime(cart, a.options);
+    Grid grid = part_of(a, cart, rank);
+    const overlap::Field<double, 3> u(grid.u.data(), grid.padded);
+    overlap::HaloPlan<3> halo(runtime, cart, {u}, {.name = "u"});
+    halo.commit();
+    const double begin = MPI_Wtime();
+    iterate(a, halo, grid);
+    const double took = MPI_Wtime() - begin;
+    if (rank == 0)
+      std::printf("%lld^3 cells, %d iterations: %.3f ms each\n", static_cast<long long>(a.n),
+                  a.iterations, took * 1e3 / a.iterations);
+    if (a.explain && rank == 0) std::fputs(runtime.explain().c_str(), stdout);
+    if (a.verify) different = differences(a, grid);
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &different, 1, MPI_INT64_T, MPI_SUM, cart);
+  if (a.verify && rank == 0)
+    std::printf("%lld cells differ from the serial program\n", static_cast<long long>(different));
+  MPI_Comm_free(&cart);
+  return different == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace redblack3d
+
+int main(int argc, char** argv) {
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  int result = 1;
+  try {
+    result = redblack3d::run(redblack3d::parse(argc, argv));
+  } catch (const outboard::overlap::Error& error) {
+    std::fprintf(stderr, "example_redblack3d: %s\n", error.what());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  MPI_Finalize();
+  return result;
+}

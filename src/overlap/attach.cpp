@@ -1,0 +1,107 @@
+// Attaching to MPI, and leaving it.
+#include <cstdio>
+#include <cstdlib>
+
+#include "overlap/agreement.hpp"
+#include "overlap/runtime.hpp"
+
+namespace ob::overlap {
+namespace {
+
+const char* level_name(int level) {
+  switch (level) {
+    case MPI_THREAD_SINGLE: return "MPI_THREAD_SINGLE";
+    case MPI_THREAD_FUNNELED: return "MPI_THREAD_FUNNELED";
+    case MPI_THREAD_SERIALIZED: return "MPI_THREAD_SERIALIZED";
+    default: return "MPI_THREAD_MULTIPLE";
+  }
+}
+
+/// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else.
+int finalize_hook(MPI_Comm, int, void* runtime, void*) {
+  static_cast<Runtime*>(runtime)->on_finalize();
+  return MPI_SUCCESS;
+}
+
+Status check_running() {
+  int initialized = 0;
+  int finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  if (initialized != 0 && finalized == 0) return {};
+  return Status(Code::invalid_argument,
+                "MPI is not running, attach between MPI_Init_thread and MPI_Finalize");
+}
+
+/// Returns the failure of `own` on all ranks if one has one. Collective.
+Status agree_on(const Communicator& comm, const Status& own) { return agree(comm.get(), {}, own); }
+
+}  // namespace
+
+Result<std::unique_ptr<Runtime>> Runtime::attach(MPI_Comm comm, const RuntimeOptions& options) {
+  OB_RETURN_IF_ERROR(check_running());
+  std::unique_ptr<Runtime> runtime(new Runtime(options));
+  OB_RETURN_IF_ERROR(runtime->set_up(comm));
+  return runtime;
+}
+
+Status Runtime::set_up(MPI_Comm comm) {
+  OB_ASSIGN_OR_RETURN(comm_, Communicator::duplicate(comm));
+  rank_ = comm_.rank();
+  MPI_Query_thread(&level_);
+  note_ = std::string("MPI provides ") + level_name(level_) + ".";
+  Result<ProxyCore> core = choose_proxy_core(comm_.get(), options_.workers, options_.core);
+  OB_RETURN_IF_ERROR(agree_on(comm_, core.status()));
+  core_ = *core;
+  note_ += " " + core_.note;
+  OB_RETURN_IF_ERROR(agree_on(comm_, start_proxy()));
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalize_hook, &key_, nullptr);
+  MPI_Comm_set_attr(MPI_COMM_SELF, key_, this);
+  return {};
+}
+
+Status Runtime::start_proxy() {
+  if (has_thread(options_.mode) && !thread_permitted())
+    return Status(Code::unsupported,
+                  std::string("mode ") + to_string(options_.mode) + " (MPI provides " +
+                      level_name(level_) +
+                      ") initialise MPI with MPI_Init_thread and MPI_THREAD_MULTIPLE");
+  bool wanted = has_thread(options_.mode);
+  // The choice is collective at a point where other plans may be with the proxy.
+  if (options_.mode == Mode::automatic) wanted = level_ == MPI_THREAD_MULTIPLE;
+  if (!wanted) return {};
+  const int core = options_.mode == Mode::shared ? -1 : core_.core;
+  OB_ASSIGN_OR_RETURN(proxy_, Proxy::start(core));
+  return {};
+}
+
+std::vector<Mode> Runtime::candidates() const {
+  if (options_.mode != Mode::automatic) return {options_.mode};
+  std::vector<Mode> modes{Mode::sync, Mode::async, Mode::ticked};
+  if (proxy_) modes.push_back(proxy_->own_core() ? Mode::proxy : Mode::shared);
+  return modes;
+}
+
+void Runtime::on_finalize() {
+  if (leaving_) return;
+  key_ = MPI_KEYVAL_INVALID;
+  std::fprintf(stderr,
+               "outboard: rank %d: MPI_Finalize before ob_overlap_detach (a mistake of the "
+               "program), detach first\n",
+               rank_);
+  proxy_.reset();
+}
+
+Runtime::~Runtime() {
+  if (key_ != MPI_KEYVAL_INVALID) {
+    for (const auto& plan : plans_)
+      if (plan->under_way()) (void)wait(*plan);
+    proxy_.reset();
+    leaving_ = true;  // deleting the attribute calls the hook, too
+    MPI_Comm_delete_attr(MPI_COMM_SELF, key_);
+    MPI_Comm_free_keyval(&key_);
+  }
+  plans_.clear();
+}
+
+}  // namespace ob::overlap

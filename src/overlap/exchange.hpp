@@ -1,0 +1,96 @@
+#pragma once
+// The messages of a plan as persistent MPI requests.
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "overlap/region.hpp"
+
+namespace ob::overlap {
+
+/// One message to or from `peer`. The regions travel in their order.
+struct Message {
+  bool sends = false;
+  int peer = 0;
+  int tag = 0;
+  std::vector<Region> regions;
+  Box box;           ///< the cells; for ready()
+  std::string name;  ///< the cells, for reports
+
+  std::size_t bytes() const noexcept;
+  std::uint64_t signature() const noexcept;
+};
+
+/// Runs the messages again and again. Threads: one at a time drives (start, advance); release() and
+/// the questions are for any thread.
+class Exchange {
+ public:
+  /// @param late_unpack receives stay in their buffers until unpack()
+  /// Errors: unsupported if a message has 2 GiB or more.
+  static Result<std::unique_ptr<Exchange>> create(MPI_Comm comm, std::vector<Message> messages,
+                                                  bool late_unpack);
+  ~Exchange();
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  /// Receives are in front of sends.
+  const std::vector<Message>& messages() const noexcept { return messages_; }
+  std::size_t receives() const noexcept { return receives_; }
+
+  /// Prepares a run. Held sends wait for release().
+  void prepare(bool hold_sends) noexcept;
+  void release(std::size_t message) noexcept;
+  void release_all() noexcept;
+  bool held(std::size_t message) const noexcept;
+  bool any_held() const noexcept;
+
+  /// Starts the receives and the released sends, and tests once: MPICH may start nothing before.
+  Status start();
+  /// Starts sends that were released since, and tests. Returns true if a message was completed.
+  Result<bool> advance();
+  bool complete() const noexcept { return open_.load(std::memory_order_acquire) == 0; }
+  /// Returns true if the message is not complete.
+  bool open(std::size_t message) const noexcept;
+  /// Returns the number of the message that was completed last.
+  std::size_t last_completed() const noexcept { return last_completed_; }
+  /// Returns the message that failed, or -1.
+  int failed_message() const noexcept { return failed_; }
+  /// Returns when something moved last, or when the run began.
+  std::int64_t moved_ns() const noexcept { return moved_ns_.load(std::memory_order_relaxed); }
+  /// Copies what arrived to its place, if create() was asked to wait for it.
+  void unpack() noexcept;
+
+ private:
+  enum class Stage : std::uint8_t { complete, held, released, active };
+
+  Exchange(std::vector<Message> messages, bool late_unpack);
+  bool staged(const Message& message) const noexcept;
+  Status make_requests(MPI_Comm comm);
+  Status start_released();
+  void unpack_one(std::size_t message) noexcept;
+  Status failure(const char* function, int result, int completed);
+
+  std::vector<Message> messages_;
+  bool late_unpack_;
+  std::size_t receives_ = 0;
+  std::unique_ptr<std::byte[]> memory_;
+  std::vector<std::byte*> buffers_;  ///< null for messages in place
+  std::vector<MPI_Request> requests_;
+  std::vector<int> indices_;
+  std::vector<MPI_Status> statuses_;
+  std::unique_ptr<std::atomic<Stage>[]> stages_;
+  std::atomic<int> open_{0};
+  std::atomic<int> to_start_{0};
+  std::atomic<std::int64_t> moved_ns_{0};
+  std::size_t last_completed_ = 0;
+  int failed_ = -1;
+};
+
+}  // namespace ob::overlap

@@ -1,0 +1,86 @@
+#include "overlap/halo.hpp"
+
+#include "overlap/mpi_calls.hpp"
+
+namespace ob::overlap {
+namespace {
+
+/// The grid of a Cartesian communicator, and the place of this rank.
+struct Grid {
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::array<int, kDims> sizes{1, 1, 1, 1};
+  std::array<int, kDims> periodic{};
+  std::array<int, kDims> place{};
+
+  /// Returns the rank of the neighbour, or MPI_PROC_NULL.
+  int neighbour(const Direction& direction, int dims) const {
+    std::array<int, kDims> at{};
+    for (int d = 0; d < dims; ++d) {
+      at[d] = place[d] + direction[d];
+      const bool outside = at[d] < 0 || at[d] >= sizes[d];
+      if (outside && periodic[d] == 0) return MPI_PROC_NULL;
+    }
+    int rank = MPI_PROC_NULL;
+    MPI_Cart_rank(comm, at.data(), &rank);
+    return rank;
+  }
+};
+
+Result<Grid> grid_of(MPI_Comm cart, int dims) {
+  int kind = MPI_UNDEFINED;
+  MPI_Topo_test(cart, &kind);
+  int grid_dims = 0;
+  if (kind == MPI_CART) MPI_Cartdim_get(cart, &grid_dims);
+  if (grid_dims != dims)
+    return Status(Code::invalid_argument,
+                  "a halo plan of " + std::to_string(dims) +
+                      " dimensions needs a Cartesian communicator of as many (it has " +
+                      std::to_string(grid_dims) + ") make it with MPI_Cart_create");
+  Grid grid;
+  grid.comm = cart;
+  MPI_Cart_get(cart, dims, grid.sizes.data(), grid.periodic.data(), grid.place.data());
+  return grid;
+}
+
+Message message_of(const Box& box, int peer, int tag, bool sends, int dims,
+                   const std::vector<FieldView>& fields) {
+  Message message;
+  message.sends = sends;
+  message.peer = peer;
+  message.tag = tag;
+  message.box = box;
+  message.name = to_string(box, dims);
+  for (const FieldView& field : fields) message.regions.emplace_back(field, box);
+  return message;
+}
+
+}  // namespace
+
+Status describe_halo(Plan& plan, MPI_Comm cart, const HaloShape& shape, const Stencil& stencil,
+                     const std::vector<FieldView>& fields) {
+  if (fields.empty()) return Status(Code::invalid_argument, "a halo plan without fields");
+  OB_ASSIGN_OR_RETURN(const Grid grid, grid_of(cart, shape.dims));
+  OB_ASSIGN_OR_RETURN(const HaloGeometry geometry, HaloGeometry::create(shape, stencil));
+  std::vector<HaloFace> used;
+  for (const HaloFace& face : geometry.faces()) {
+    const int peer = grid.neighbour(face.direction, shape.dims);
+    if (peer == MPI_PROC_NULL) continue;
+    used.push_back(face);
+    // A message has the tag of its direction, seen from the sender. So two messages between the
+    // same ranks, as in a periodic dimension of two ranks, have different tags.
+    const int tag = direction_tag(face.direction);
+    const int opposite_tag = direction_tag(opposite(face.direction));
+    auto& messages = plan.described();
+    if (!face.send.empty())
+      messages.push_back(message_of(face.send, peer, tag, true, shape.dims, fields));
+    if (!face.receive.empty())
+      messages.push_back(message_of(face.receive, peer, opposite_tag, false, shape.dims, fields));
+  }
+  Plan::Cells cells;
+  cells.interior = geometry.interior(used);
+  cells.boundary = subtract(geometry.owned(), cells.interior);
+  plan.cells = std::move(cells);
+  return {};
+}
+
+}  // namespace ob::overlap

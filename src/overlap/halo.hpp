@@ -1,0 +1,20 @@
+#pragma once
+// The messages of a halo exchange between the ranks of a Cartesian communicator.
+
+#include <mpi.h>
+
+#include <vector>
+
+#include "base/status.hpp"
+#include "overlap/halo_geometry.hpp"
+#include "overlap/plan.hpp"
+
+namespace ob::overlap {
+
+/// Describes in `plan` one message to and one from each neighbour from which the stencil reads.
+/// Several fields share a message. Periodic dimensions are those of `cart`.
+/// Errors: invalid_argument, on this rank only
+Status describe_halo(Plan& plan, MPI_Comm cart, const HaloShape& shape, const Stencil& stencil,
+                     const std::vector<FieldView>& fields);
+
+}  // namespace ob::overlap

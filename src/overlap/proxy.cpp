@@ -1,0 +1,119 @@
+#include "overlap/proxy.hpp"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+
+#include "base/quiet_thread.hpp"
+#include "overlap/clock.hpp"
+#include "overlap/cores.hpp"
+
+namespace ob::overlap {
+namespace {
+
+constexpr std::int64_t kForever = std::int64_t{3600} * 1'000'000'000;
+// With a core of its own the proxy polls for this time after something moved, and then takes short
+// naps: a test costs nobody else anything.
+constexpr std::int64_t kPoll = 50'000;
+constexpr std::int64_t kShortNap = 20'000;
+// On a shared core a nap with its test costs about 17 us. Shorter naps than 200 us lose more to the
+// switches than they gain, and during longer ones than 2 ms the socket runs empty.
+constexpr std::int64_t kLeastNap = 200'000;
+constexpr std::int64_t kMostNap = 2'000'000;
+constexpr double kSocketBytes = 256 * 1024;  ///< what the kernel sends without a call of MPI
+
+}  // namespace
+
+Result<std::unique_ptr<Proxy>> Proxy::start(int core) {
+  std::unique_ptr<Proxy> proxy(new Proxy(core));
+  proxy->thread_ = quiet_thread([p = proxy.get()] { p->run(); });
+  if (!proxy->thread_.joinable())
+    return Status(Code::unavailable, "no thread for the proxy (the system refuses)");
+  return proxy;
+}
+
+Proxy::~Proxy() {
+  stop_.store(true, std::memory_order_release);
+  bell_.ring();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Proxy::post(Plan& plan) noexcept {
+  Plan* head = inbox_.load(std::memory_order_relaxed);
+  do {
+    plan.next_posted = head;
+  } while (!inbox_.compare_exchange_weak(head, &plan, std::memory_order_acq_rel));
+  bell_.ring();
+}
+
+void Proxy::await(const Plan& plan, std::int64_t limit_ns) noexcept {
+  const std::uint32_t seen = ended_.rings();
+  if (!plan.over()) ended_.wait(seen, limit_ns);
+}
+
+void Proxy::run() {
+  ::prctl(PR_SET_NAME, "ob-overlap");
+  ::prctl(PR_SET_TIMERSLACK, 1000);  // the kernel's 50 us would double the short naps
+  if (core_ >= 0) pin_to_core(core_);
+  std::int64_t idle_since = now_ns();
+  while (!stop_.load(std::memory_order_acquire)) {
+    const std::uint32_t seen = bell_.rings();
+    const bool took = take_posted();
+    if (drive_all() || took) {
+      idle_since = now_ns();
+      if (own_core()) continue;
+    }
+    rest(seen, idle_since);
+  }
+}
+
+bool Proxy::take_posted() {
+  Plan* posted = inbox_.exchange(nullptr, std::memory_order_acq_rel);
+  if (posted == nullptr) return false;
+  bool over = false;
+  while (posted != nullptr) {
+    Plan* const plan = posted;
+    posted = plan->next_posted;
+    if (plan->begin().over)
+      over = true;
+    else
+      active_.push_back(plan);
+  }
+  if (over) ended_.ring();
+  return true;
+}
+
+bool Proxy::drive_all() {
+  bool moved = false;
+  const auto over = std::remove_if(active_.begin(), active_.end(), [&](Plan* plan) {
+    const Plan::Progress progress = plan->drive();
+    moved |= progress.moved;
+    return progress.over;
+  });
+  if (over == active_.end()) return moved;
+  active_.erase(over, active_.end());
+  processor_ns_.store(thread_time_ns(), std::memory_order_relaxed);
+  ended_.ring();
+  return true;
+}
+
+void Proxy::rest(std::uint32_t seen, std::int64_t idle_since) {
+  if (active_.empty())
+    bell_.wait(seen, kForever);
+  else if (!own_core())
+    bell_.wait(seen, nap_ns());
+  else if (now_ns() - idle_since > kPoll)
+    bell_.wait(seen, kShortNap);
+}
+
+std::int64_t Proxy::nap_ns() const noexcept {
+  double nap = kMostNap;
+  for (const Plan* plan : active_)
+    if (plan->bytes() > 0 && plan->wire_s() > 0)
+      nap = std::min(nap, kSocketBytes * plan->wire_s() / double(plan->bytes()) * 1e9);
+    else
+      nap = kLeastNap;
+  return std::clamp(std::int64_t(nap), kLeastNap, kMostNap);
+}
+
+}  // namespace ob::overlap

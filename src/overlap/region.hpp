@@ -1,0 +1,53 @@
+#pragma once
+// Cells of an array in memory, and their copies into and out of messages.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "overlap/box.hpp"
+
+namespace ob::overlap {
+
+/// An array in the program's memory. Strides are in bytes.
+struct FieldView {
+  std::byte* data = nullptr;
+  std::int64_t element_bytes = 0;
+  int dims = 0;
+  Index extents{1, 1, 1, 1};
+  Index strides{};
+};
+
+/// A box of a field, as nested loops over contiguous runs, the largest stride outermost.
+class Region {
+ public:
+  Region(const FieldView& field, const Box& box);
+
+  std::size_t bytes() const noexcept { return bytes_; }
+  std::int64_t element_bytes() const noexcept { return element_bytes_; }
+  /// Returns true if the cells are adjacent in memory.
+  bool contiguous() const noexcept { return loops_ == 0; }
+  std::byte* first() const noexcept { return first_; }
+  /// Returns a number that is equal for regions whose packed bytes have the same meaning: element
+  /// size, extents, and order of the dimensions.
+  std::uint64_t signature() const noexcept { return signature_; }
+
+  /// Copies the cells to `out`, which has bytes().
+  void pack(std::byte* out) const noexcept;
+  /// Copies bytes() from `in` to the cells.
+  void unpack(const std::byte* in) const noexcept;
+
+ private:
+  template <class Copy>
+  void for_each_run(Copy&& copy) const noexcept;
+
+  std::byte* first_;
+  std::int64_t element_bytes_;
+  std::size_t bytes_;
+  std::size_t run_bytes_;
+  std::uint64_t signature_;
+  int loops_ = 0;
+  Index counts_{1, 1, 1, 1};
+  Index steps_{};
+};
+
+}  // namespace ob::overlap

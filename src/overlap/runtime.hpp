@@ -1,0 +1,93 @@
+#pragma once
+// The library's state in one process: its communicator, its plans, and who moves their messages.
+
+#include <mpi.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "overlap/cores.hpp"
+#include "overlap/mode.hpp"
+#include "overlap/plan.hpp"
+#include "overlap/proxy.hpp"
+
+namespace ob::overlap {
+
+struct RuntimeOptions {
+  Mode mode = Mode::automatic;
+  int workers = 1;  ///< threads that compute
+  int core = -1;    ///< of the proxy; -1: chosen
+  bool check = false;
+  double patience_s = 60;
+  /// Called when a run has not moved for patience_s; MPI_Abort otherwise.
+  void (*on_stuck)(const char* report, void* context) = nullptr;
+  void* context = nullptr;
+};
+
+/// Threads: start(), ready() and wait() come from one thread at a time. tick() may come from any.
+/// If MPI provides less than MPI_THREAD_SERIALIZED, all come from the thread that initialised MPI.
+class Runtime {
+ public:
+  /// Collective over `comm`.
+  /// Errors: invalid_argument if MPI is not running, or for options; unsupported if the thread
+  /// level does not permit the mode.
+  static Result<std::unique_ptr<Runtime>> attach(MPI_Comm comm, const RuntimeOptions& options);
+  /// Waits for what is under way, for at most the patience, and ends the proxy.
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  int rank() const noexcept { return rank_; }
+  const RuntimeOptions& options() const noexcept { return options_; }
+  const std::vector<std::unique_ptr<Plan>>& plans() const noexcept { return plans_; }
+  const Proxy* proxy() const noexcept { return proxy_.get(); }
+  /// Returns sentences about the thread level and the cores.
+  const std::string& note() const noexcept { return note_; }
+
+  /// Makes an empty plan with a duplicate of `comm`. Collective over `comm`.
+  Result<Plan*> create_plan(std::string name, MPI_Comm comm);
+  /// Collective over the plan's communicator, as all of MPI's ends of communicators.
+  Status destroy_plan(Plan* plan);
+  Status commit(Plan& plan);
+
+  Status start(Plan& plan, bool hold_sends);
+  Status ready(Plan& plan, const Box& box);
+  Status tick();
+  Status wait(Plan& plan);
+  /// Returns true if the run of `plan` moves by tick() only.
+  static bool ticks(const Plan& plan) noexcept { return plan.mode() == Mode::ticked; }
+
+  /// Called by MPI_Finalize while the runtime is attached, which is a mistake of the program.
+  void on_finalize();
+
+ private:
+  explicit Runtime(const RuntimeOptions& options) : options_(options) {}
+  Status set_up(MPI_Comm comm);
+  Status start_proxy();
+  Status check_thread() const;
+  std::vector<Mode> candidates() const;
+  bool poll();
+  Status drive_until_over(Plan& plan);
+  Status await_proxy(Plan& plan);
+  Status stuck(const Plan& plan, double seconds);
+  bool thread_permitted() const noexcept { return level_ >= MPI_THREAD_SERIALIZED; }
+
+  RuntimeOptions options_;
+  Communicator comm_;
+  int rank_ = 0;
+  int level_ = MPI_THREAD_SINGLE;
+  int key_ = MPI_KEYVAL_INVALID;
+  bool leaving_ = false;
+  ProxyCore core_;
+  std::string note_;
+  std::unique_ptr<Proxy> proxy_;
+  std::vector<std::unique_ptr<Plan>> plans_;
+  std::vector<Plan*> driven_;   ///< runs that the program's threads move
+  std::atomic_flag driving_;    ///< a thread moves them
+  std::atomic<int> ticked_{0};  ///< runs that tick() moves
+};
+
+}  // namespace ob::overlap

@@ -1,0 +1,76 @@
+// Runs that do not end, and jobs that end early.
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "mpi_support.hpp"
+
+namespace ob::overlap::test {
+namespace {
+
+/// A plan in which rank 1 sends to rank 0.
+struct Late {
+  explicit Late(const api::Runtime& runtime) : plan(runtime, MPI_COMM_WORLD, "late") {
+    if (world_rank() == 1) plan.send(field, api::Box<1>{{0}, {kCells}}, 0, 3);
+    if (world_rank() == 0) plan.receive(field, api::Box<1>{{0}, {kCells}}, 1, 3);
+    plan.commit();
+  }
+  static constexpr std::int64_t kCells = 1000;
+  std::vector<double> cells = std::vector<double>(kCells, double(world_rank()));
+  api::Field<double, 1> field{cells.data(), {kCells}};
+  api::MovePlan plan;
+};
+
+}  // namespace
+
+void patience() {
+  for (const api::Mode mode : kFixedModes) {
+    std::string report;
+    api::Options options{.mode = mode, .patience = std::chrono::milliseconds(200)};
+    options.on_stuck = [](const char* text, void* to) { *static_cast<std::string*>(to) = text; };
+    options.context = &report;
+    api::Runtime runtime(MPI_COMM_WORLD, options);
+    Late late(runtime);
+    if (world_rank() == 0) {
+      ob_status status = ob_overlap_start(late.plan.get(), 0);  // mode sync waits here
+      if (mode != api::Mode::sync) status = ob_overlap_wait(late.plan.get());
+      require(status == OB_DEADLINE_EXCEEDED, "the wait had an end before the message");
+      require(report.find("rank 0: plan late: nothing from rank 1, 8000 bytes of [0:1000]") !=
+                  std::string::npos,
+              "report: " + report);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);  // now rank 1 sends, and the run of rank 0 goes on
+    if (world_rank() == 1) late.plan.start().wait();
+    if (world_rank() == 0) {
+      while (ob_overlap_wait(late.plan.get()) == OB_DEADLINE_EXCEEDED) continue;
+      require(late.cells[Late::kCells - 1] == 1, "the message has not arrived");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+void stuck() {
+  api::Runtime runtime(MPI_COMM_WORLD,
+                       {.mode = api::Mode::shared, .patience = std::chrono::milliseconds(200)});
+  Late late(runtime);
+  if (world_rank() == 0) late.plan.start().wait();
+  MPI_Barrier(MPI_COMM_WORLD);  // which rank 0 never reaches
+}
+
+void killed() {
+  api::Runtime runtime(MPI_COMM_WORLD, {.mode = api::Mode::shared});
+  Late late(runtime);
+  if (world_rank() == 1) std::raise(SIGKILL);
+  late.plan.start().wait();
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void finalized() {
+  auto* runtime = new api::Runtime(MPI_COMM_WORLD, {.mode = api::Mode::shared});
+  MPI_Finalize();
+  delete runtime;  // too late, and harmless
+  std::exit(0);
+}
+
+}  // namespace ob::overlap::test

@@ -1,0 +1,28 @@
+// The tests of the overlap library that need ranks: mpiexec -n RANKS PROGRAM CASE.
+#include <map>
+
+#include "mpi_support.hpp"
+
+int main(int argc, char** argv) {
+  using namespace ob::overlap::test;
+  const std::map<std::string, void (*)()> cases{{"random_halos", random_halos},
+                                                {"random_moves", random_moves},
+                                                {"mismatches", mismatches},
+                                                {"misuse", misuse},
+                                                {"checks", checks},
+                                                {"patience", patience},
+                                                {"stuck", stuck},
+                                                {"killed", killed},
+                                                {"finalized", finalized},
+                                                {"funneled", funneled}};
+  const std::string name = argc > 1 ? argv[1] : "";
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, name == "funneled" ? MPI_THREAD_FUNNELED : MPI_THREAD_MULTIPLE,
+                  &provided);
+  try {
+    cases.at(name)();
+  } catch (const std::exception& error) {
+    require(false, error.what());
+  }
+  MPI_Finalize();
+}
