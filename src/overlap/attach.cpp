@@ -36,17 +36,31 @@ Status check_running() {
 /// Returns the failure of `own` on all ranks if one has one. Collective.
 Status agree_on(const Communicator& comm, const Status& own) { return agree(comm.get(), {}, own); }
 
+/// A choice that only some ranks make would wait for the others for ever. Collective.
+Status compare_modes(const Communicator& comm, Mode mode) {
+  int ends[2] = {int(mode), -int(mode)};
+  OB_RETURN_IF_ERROR(mpi_status(
+      "MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_INT, MPI_MAX, comm.get())));
+  if (ends[0] == -ends[1]) return {};
+  return Status(Code::invalid_argument,
+                std::string("the modes of ranks differ (") + to_string(Mode(-ends[1])) + " and " +
+                    to_string(Mode(ends[0])) + ") give all the same, or the same OUTBOARD_OVERLAP");
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Runtime>> Runtime::attach(MPI_Comm comm, const RuntimeOptions& options) {
+Result<std::unique_ptr<Runtime>> Runtime::attach(MPI_Comm comm,
+                                                 const Result<RuntimeOptions>& options) {
   OB_RETURN_IF_ERROR(check_running());
-  std::unique_ptr<Runtime> runtime(new Runtime(options));
-  OB_RETURN_IF_ERROR(runtime->set_up(comm));
+  std::unique_ptr<Runtime> runtime(new Runtime(options.ok() ? *options : RuntimeOptions()));
+  OB_RETURN_IF_ERROR(runtime->set_up(comm, options.status()));
   return runtime;
 }
 
-Status Runtime::set_up(MPI_Comm comm) {
+Status Runtime::set_up(MPI_Comm comm, const Status& own) {
   OB_ASSIGN_OR_RETURN(comm_, Communicator::duplicate(comm));
+  OB_RETURN_IF_ERROR(agree_on(comm_, own));
+  OB_RETURN_IF_ERROR(compare_modes(comm_, options_.mode));
   rank_ = comm_.rank();
   MPI_Query_thread(&level_);
   note_ = std::string("MPI provides ") + level_name(level_) + ".";
@@ -101,6 +115,9 @@ Runtime::~Runtime() {
     MPI_Comm_delete_attr(MPI_COMM_SELF, key_);
     MPI_Comm_free_keyval(&key_);
   }
+  // MPI still writes to the memory of a run that is stuck, so it is not given back.
+  for (auto& plan : plans_)
+    if (!plan->over()) (void)plan.release();
   plans_.clear();
 }
 

@@ -116,8 +116,7 @@ ob_status ob_overlap_attach(MPI_Comm comm, const ob_overlap_options* options,
                             ob_overlap_runtime* runtime) {
   if (runtime == nullptr) return null_handle();
   return guarded(nullptr, [&]() -> Status {
-    OB_ASSIGN_OR_RETURN(const RuntimeOptions read, options_from(options));
-    OB_ASSIGN_OR_RETURN(auto made, Runtime::attach(comm, read));
+    OB_ASSIGN_OR_RETURN(auto made, Runtime::attach(comm, options_from(options)));
     *runtime = new ob_overlap_runtime_s{std::move(made), {}};
     return {};
   });

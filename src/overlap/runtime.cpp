@@ -53,6 +53,8 @@ Status Runtime::commit(Plan& plan) {
 }
 
 Status Runtime::check_thread() const {
+  if (key_ == MPI_KEYVAL_INVALID)
+    return Status(Code::invalid_argument, "MPI_Finalize has ended MPI, detach before it");
   int main_thread = 1;
   if (!thread_permitted()) MPI_Is_thread_main(&main_thread);
   if (main_thread != 0) return {};

@@ -32,9 +32,11 @@ struct RuntimeOptions {
 class Runtime {
  public:
   /// Collective over `comm`.
-  /// Errors: invalid_argument if MPI is not running, or for options; unsupported if the thread
-  /// level does not permit the mode.
-  static Result<std::unique_ptr<Runtime>> attach(MPI_Comm comm, const RuntimeOptions& options);
+  /// @param options those of this rank, or the failure that all ranks get
+  /// Errors: invalid_argument if MPI is not running, or if the modes of ranks differ; unsupported
+  /// if the thread level does not permit the mode.
+  static Result<std::unique_ptr<Runtime>> attach(MPI_Comm comm,
+                                                 const Result<RuntimeOptions>& options);
   /// Waits for what is under way, for at most the patience, and ends the proxy.
   ~Runtime();
   Runtime(const Runtime&) = delete;
@@ -65,7 +67,7 @@ class Runtime {
 
  private:
   explicit Runtime(const RuntimeOptions& options) : options_(options) {}
-  Status set_up(MPI_Comm comm);
+  Status set_up(MPI_Comm comm, const Status& own);
   Status start_proxy();
   Status check_thread() const;
   std::vector<Mode> candidates() const;
