@@ -54,12 +54,13 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "sial": ("errors",),
     # The work of one command.
     "demo": ("settings",),
+    "sial_jobs": ("paths", "sial", "version"),
     "launch": ("build", "process", "report", "settings", "trace"),
     "doctor": ("counters", "coverage", "members", "pool", "settings", "version"),
     "explain": ("report", "errors"),
     "tune": ("build", "doctor", "explain", "profile"),
     # The command line.
-    "commands": ("demo", "doctor", "explain", "launch", "pool", "sial", "tune"),
+    "commands": ("demo", "doctor", "explain", "launch", "pool", "sial_jobs", "tune"),
     "cli": ("commands", "version"),
     "start": ("cli", "preload"),
     "__main__": ("cli",),

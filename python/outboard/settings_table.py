@@ -12,7 +12,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-READERS = ("library", "command line", "daemon", "launcher", "tests", "examples")
+READERS = (
+    "library", "command line", "daemon", "launcher", "tests", "examples", "overlap library",
+)  # fmt: skip
 TYPES = (
     "addresses",
     "choice",

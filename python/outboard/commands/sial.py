@@ -168,7 +168,7 @@ def run(
       outboard sial run job.toml
       outboard sial run job.toml -n 8 --mpi mpich --servers 2
     """
-    start = _module("run")
+    start = _module("outboard.sial_jobs")
     click.echo(start.compile_sources(job, folders), err=True, nl=False)
     passed = ["--drop-cache"] if drop_cache else []
     for name, value in options.items():
@@ -180,11 +180,11 @@ def run(
 
 
 def _module(name: str) -> ModuleType:
-    """Imports a part of the compiler, which needs packages that other commands do not."""
+    """Imports a part of the compiler, or a module on it. Other commands lack its packages."""
     import importlib
 
     try:
-        return importlib.import_module(f"outboard.sial.{name}")
+        return importlib.import_module(name if "." in name else f"outboard.sial.{name}")
     except ImportError as error:
         raise OutboardError(
             f"the compiler needs a package that is missing ({error.name}) {_INSTALL}"
