@@ -232,6 +232,20 @@ def test_damaged_blocks_are_not_handed_out(native: paths.Native, tmp_path: Path,
         assert done.returncode == 3 and "error R12" in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_the_tutorials_job(native: paths.Native, tmp_path: Path, ranks: int) -> None:
+    """docs/sial/tutorial.md shows the output. The number is NumPy's."""
+    if ranks > 1 and not any(shutil.which(f"mpiexec.{mpi}") for mpi in ("openmpi", "mpich")):
+        pytest.skip("no MPI is installed")
+    shutil.copytree(ROOT / "examples" / "sial", tmp_path / "sial")
+    done = run_job(native, tmp_path / "sial" / "job.toml", "-n", ranks)
+    assert done.returncode == 0, done.stderr
+    segment = np.repeat([1.0, 2.0, 3.0], [20, 20, 13])
+    a = segment[:, None] + segment[None, :]
+    assert done.stdout == f"30:  total = {np.sum((a @ a) ** 2):.14f}\n"
+    assert done.stdout.strip() in (ROOT / "docs" / "sial" / "tutorial.md").read_text()
+
+
 def test_predefined_statics_keep_their_changes(native: paths.Native, tmp_path: Path) -> None:
     source = (
         "sial p\n  predefined int n\n  aoindex i = 1:n\n  predefined static v[i]\n"
