@@ -105,13 +105,18 @@ std::optional<bool> Worker::survives(const Loop& loop) {
   return all;
 }
 
+// Says whether the iterations of a pardo are divided by their number among all of them. A pardo
+// that a worker may leave early is: the workers would count different survivors.
+bool Worker::divides_all(const ActiveLoop& active) const {
+  return setting_.schedule == Schedule::fixed || program_.loops[active.loop].schedule == "static" ||
+         exits_[active.loop];
+}
+
 // Says whether this worker computes a surviving iteration, and counts it.
 bool Worker::is_mine(const Loop& loop, ActiveLoop& active) {
   if (loop.kind != LoopKind::pardo) return true;
   const std::uint64_t survivor = active.survivors++;
-  const bool by_raw =
-      setting_.schedule == Schedule::fixed || loop.schedule == "static" || has_exit(active.loop);
-  const std::uint64_t number = by_raw ? active.next : pardo_count_ + survivor;
+  const std::uint64_t number = divides_all(active) ? active.next : pardo_count_ + survivor;
   return number % setting_.workers == rank_;
 }
 
@@ -154,7 +159,7 @@ Worker::Step Worker::leave_loop() {
   const ActiveLoop& active = loops_.back();
   const Loop& loop = program_.loops[active.loop];
   if (loop.kind == LoopKind::pardo) {
-    pardo_count_ += active.survivors;
+    if (!divides_all(active)) pardo_count_ += active.survivors;
     iteration_ = 0;
   }
   at_ = loop.end + 1;

@@ -46,8 +46,6 @@ Worker::Step Worker::get() {
     if (!loops_.empty()) {
       if (granted_.size() < loops_.size()) granted_.resize(loops_.size());
       granted_[loops_.size() - 1].emplace_back(place.array, place.number);
-    } else {
-      unlooped_.emplace_back(place.array, place.number);
     }
   }
   if (held && fetched.epoch == epoch_) return Step::next;

@@ -20,8 +20,13 @@ Worker::Worker(const WorkerSetting& setting, Rank rank, Exchange& exchange)
       fetched_(program_.arrays.size()),
       changed_(program_.arrays.size()),
       warned_(program_.code.size()) {
-  for (const Instruction& instruction : code_) {
-    if (instruction.op == Opcode::loop_exit) exits_[instruction.a] = true;
+  for (std::uint32_t at = 0; at < code_.size(); ++at) {
+    if (code_[at].op == Opcode::loop_exit) exits_[code_[at].a] = true;
+    if (code_[at].op != Opcode::return_) continue;
+    for (std::size_t loop = 0; loop < program_.loops.size(); ++loop) {
+      const Loop& around = program_.loops[loop];
+      if (around.begin < at && at < around.end) exits_[loop] = true;
+    }
   }
   if (rank == 0) hub_ = std::make_unique<CollectiveHub>(setting.workers);
 }

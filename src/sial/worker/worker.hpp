@@ -132,7 +132,7 @@ class Worker {
   void set_indices(const Loop& loop, const ActiveLoop& active);
   bool is_mine(const Loop& loop, ActiveLoop& active);
   void drop_iteration();
-  bool has_exit(std::uint32_t loop) const noexcept { return exits_[loop]; }
+  bool divides_all(const ActiveLoop& active) const;
 
   // expressions.cpp
   Value& top() noexcept { return stack_[depth_ - 1]; }
@@ -226,7 +226,7 @@ class Worker {
   IndexValues values_;
   std::vector<ActiveLoop> loops_;
   std::vector<std::pair<std::uint32_t, std::size_t>> calls_;  // return address, loops around
-  std::vector<bool> exits_;
+  std::vector<bool> exits_;        // per loop: `exit` or `return` may leave it
   std::uint64_t pardo_count_ = 0;  // survivors of balanced pardos since the last barrier
   std::uint64_t iteration_ = 0;    // of the present pardo
   bool print_all_ = false;
@@ -237,7 +237,6 @@ class Worker {
   std::vector<std::uint32_t> generations_;
   std::vector<std::unordered_map<std::uint64_t, Fetched>> fetched_;
   std::vector<std::vector<Number>> granted_;  // per loop around, from outside
-  std::vector<Number> unlooped_;              // outside of all loops
   std::vector<Number> pending_;               // fetched in this epoch
   std::vector<bool> changed_;                 // arrays that this worker wrote in this epoch
   std::vector<bool> warned_;                  // per instruction

@@ -259,3 +259,34 @@ def test_predefined_statics_keep_their_changes(native: paths.Native, tmp_path: P
     first, _, second, _ = (state["statics"]["v"]["data"] for state in json.loads(dump.read_text()))
     assert first == [3.0 * k for k in range(1, 7)]
     assert second == [9.0 * k for k in range(1, 7)]
+
+
+def test_a_pardo_that_workers_leave_early(native: paths.Native, tmp_path: Path) -> None:
+    """The iterations of the pardo behind it are still divided: each one has one worker."""
+    body = """
+  pardo i, j
+    if rank == 0.0
+      exit
+    endif
+    k += 1
+  endpardo i, j
+  pardo i, j
+    t[i,j] = 1.0
+    put d[i,j] += t[i,j]
+  endpardo i, j
+  sip_barrier
+  do i
+    do j
+      get d[i,j]
+      t[i,j] = d[i,j]
+      x += t[i,j] * t[i,j]
+    enddo j
+  enddo i
+"""
+    job = prepare(tmp_path, HEAD + body + "endsial p\n")
+    dump = tmp_path / "state.json"
+    for workers in (1, 2, 3, 5):
+        done = simulate(native, job, "--workers", workers, "--dump-state", dump)
+        assert done.returncode == 0, done.stderr
+        for state in json.loads(dump.read_text()):
+            assert state["scalars"]["x"] == 36.0, f"{workers} workers"
