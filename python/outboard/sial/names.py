@@ -72,7 +72,7 @@ class _Resolver:
             case tree.Get():
                 return self._expression(one.target)
             case tree.Allocate():
-                return self._expression(one.target)
+                return self._expression(one.target, all_segments=True)
             case tree.WholeArray():
                 return self._find(one.name, (Array,), "an array")
             case tree.Collective():
@@ -116,14 +116,17 @@ class _Resolver:
         left = self._expression(one.left)
         return self._expression(one.right) and left
 
-    def _expression(self, one: tree.Expression) -> bool:
+    def _expression(self, one: tree.Expression, *, all_segments: bool = False) -> bool:
+        """`all_segments` permits `*` in a selector, here and in nothing inside of it."""
         match one:
             case tree.NameUse():
                 return self._find(one.name, _VALUES, "a value")
             case tree.Reference():
                 good = self._find(one.name, (Array,), "an array")
                 for item in one.items:
-                    if item.upper is not None or item.index is None:
+                    if item.star:
+                        good = (all_segments or self._no_star(item)) and good
+                    elif item.upper is not None or item.index is None:
                         for bound in (item.lower, item.upper):
                             good = (bound is None or self._expression(bound)) and good
                     else:
@@ -136,3 +139,8 @@ class _Resolver:
             case tree.Negate() | tree.SquareRoot() | tree.Cast():
                 return self._expression(one.operand)
         return True
+
+    def _no_star(self, item: tree.Item) -> bool:
+        text = "`*` selects all segments (only allocate and deallocate do that) write an index"
+        self.diagnostics.add("S003", item.place, text)
+        return False

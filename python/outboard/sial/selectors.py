@@ -40,9 +40,8 @@ def counted(indices: list[Index]) -> str:
     return "1 index" if len(indices) == 1 else f"{len(indices)} indices"
 
 
-def check_selector(block: tree.Reference, diagnostics: Diagnostics, *, all_: bool = False) -> bool:
-    """Reports a selector that does not fit its array. `all_` permits `*`. Returns true if it
-    fits."""
+def check_selector(block: tree.Reference, diagnostics: Diagnostics) -> bool:
+    """Reports a selector that does not fit its array. Returns true if it fits."""
     if block.wrong:
         return False
     array = block.array
@@ -61,11 +60,8 @@ def check_selector(block: tree.Reference, diagnostics: Diagnostics, *, all_: boo
     if block.region:
         return True
     for item, declared in zip(block.items, array.indices, strict=True):
-        if item.star:
-            if all_:
-                continue
-            text = "`*` selects all segments (only allocate and deallocate do that) write an index"
-            return _wrong(block, diagnostics, "S003", text, None, item)
+        if item.star:  # of an allocate
+            continue
         used, cast = item.selected, item.cast
         if cast:
             fits = declared.simple

@@ -282,7 +282,7 @@ class _Checker:
             elif array.contiguous:
                 text = f"`{array.name}` is contiguous (it needs a region) add `contiguous`"
                 self._error("S409", target.place, text)
-        elif check_selector(target, self.diagnostics, all_=True):
+        elif check_selector(target, self.diagnostics):
             if one.contiguous != target.region:
                 write = "remove `contiguous`" if one.contiguous else "add `contiguous`"
                 text = f"a region and `contiguous` belong together (one is missing) {write}"
