@@ -220,7 +220,7 @@ class Iteration {
 
 enum class Sends : std::uint32_t { at_once = 0, when_ready = OB_OVERLAP_HOLD };
 
-/// What all plans have.
+/// The functions that all plans have.
 class Plan {
  public:
   Plan(Plan&& other) noexcept

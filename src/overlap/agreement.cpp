@@ -11,7 +11,7 @@
 namespace ob::overlap {
 namespace {
 
-/// What one end says about a message.
+/// One end's description of a message.
 struct Announcement {
   std::int64_t peer;  ///< the other end, seen from whoever holds the announcement
   std::int64_t tag;

@@ -16,7 +16,7 @@
 
 namespace ob::overlap {
 
-/// What a plan measured in one mode.
+/// The measurements of a plan in one mode.
 struct ModeTimes {
   std::int64_t runs = 0;
   double start_s = 0;   ///< in start()
@@ -55,8 +55,8 @@ class Plan {
   Result<Mode> next_mode();
   /// Errors: invalid_argument if a run is under way; the failure of an earlier run.
   Status prepare(Mode mode, bool hold_sends);
-  /// What a call of the driver did. If the run is over, the plan belongs to the program again, and
-  /// the driver must not touch it.
+  /// The outcome of a call of the driver. If the run is over, the plan belongs to the program
+  /// again, and the driver must not touch it.
   struct Progress {
     bool moved = false;
     bool over = false;

@@ -1,5 +1,5 @@
 #pragma once
-// What the MPI tests share. They run under mpiexec, so a failed check ends the whole job.
+// Helpers of the MPI tests. They run under mpiexec, so a failed check ends the whole job.
 
 #include <mpi.h>
 #include <outboard/overlap.hpp>

@@ -14,7 +14,7 @@ namespace {
 constexpr int kRounds = 2;
 constexpr int kRuns = 3;
 
-/// What all ranks draw alike.
+/// The random numbers that all ranks draw alike.
 struct Problem {
   std::array<int, 4> grid{1, 1, 1, 1};
   std::array<int, 4> periodic{};

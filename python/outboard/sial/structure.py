@@ -214,7 +214,7 @@ class Structure:
                 node = tree.GpuRegion(line.place, body=frame.body)
         node.broken = isinstance(line, Unreadable)
         frame.node = node
-        # What is nested too deeply is not looked at further: the error is there.
+        # The error is reported, so lines that are nested deeper are not looked at.
         if len(self._frames) < _DEEPEST:
             self._frames[-1].body.append(node)
         self._frames.append(frame)

@@ -21,12 +21,12 @@ struct Layout {
     /// subsegments of a segment in its parent's range.
     std::int64_t lower = 1, upper = 0;
     std::uint32_t parent = kNone;  ///< of a subindex
-    /// Of a segmented index: the extents of all segments of the table, by number - 1.
+    /// The extents of all segments of a segmented index's table, by number - 1.
     std::vector<std::int64_t> extents;
-    /// Of a segmented index: number of the first element of each segment, by number - 1, and one
-    /// more entry behind the last.
+    /// The number of the first element of each segment of a segmented index, by number - 1, and
+    /// one more entry behind the last.
     std::vector<std::int64_t> first;
-    /// Of a segmented index: into how many parts its subindices cut a segment that is long enough.
+    /// The number of parts into which subindices of a segmented index cut a long segment.
     std::int64_t parts = 4;
 
     std::int64_t count() const noexcept { return upper - lower + 1; }

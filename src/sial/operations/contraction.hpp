@@ -11,7 +11,7 @@
 
 namespace ob::sial {
 
-/// What a contraction needs to know of labels, extents and strides, computed once.
+/// The steps of a contraction, computed once from labels, extents and strides.
 /// Threads: any
 class ContractionPlan {
  public:

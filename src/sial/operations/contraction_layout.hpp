@@ -13,7 +13,8 @@ namespace ob::sial {
 inline constexpr unsigned kMaxLabels = 3 * kMaxRank / 2;  ///< each label is in two operands
 inline constexpr unsigned kMaxOuter = 2;                  ///< labels with a loop around gemm
 
-/// What the choice compares. The defaults are of one core of 2021; only their ratios matter.
+/// The rates that the choice compares. The defaults are of one core of 2021; only their ratios
+/// matter.
 struct ContractionRates {
   double flops_per_s = 35e9;
   double bytes_per_s = 10e9;  ///< read and written, of a permutation

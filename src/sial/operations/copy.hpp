@@ -8,7 +8,7 @@
 
 namespace ob::sial {
 
-/// What a copy needs to know of extents, strides and labels, computed once.   Threads: any
+/// The order of a copy, computed once from extents, strides and labels.   Threads: any
 class CopyPlan {
  public:
   CopyPlan() = default;

@@ -195,7 +195,7 @@ Status SavedObjects::commit(const SavedTable& table) const {
   fs::rename(next, path, error);
   if (error) return unavailable(path, error.message());
   OB_RETURN_IF_ERROR(synchronize(folder_));
-  // What cannot be removed only takes space.
+  // A file that cannot be removed only takes space.
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_, error)) {
     const std::string name = entry.path().filename().string();
     if (name.starts_with(kFilesName) && !used.contains(name)) fs::remove_all(entry.path(), error);

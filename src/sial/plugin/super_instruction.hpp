@@ -35,7 +35,7 @@ struct CallArgument {
   std::int64_t int_literal = 0;
 };
 
-/// What a call can ask for beside its arguments.
+/// The surroundings of a call, beside its arguments.
 struct CallContext {
   std::uint32_t rank = 0;     ///< of the worker
   std::uint32_t workers = 1;  ///< of the job

@@ -9,7 +9,7 @@ namespace ob::sial {
 /// FILL and SCALE on a server count as put, ADD as accumulate.
 enum class BlockAccess : std::uint8_t { get, put, accumulate };
 
-/// What has happened to a block in this epoch.
+/// The accesses to a block in this epoch.
 enum class AccessState : std::uint8_t {
   untouched,
   read,  ///< by one worker

@@ -9,7 +9,7 @@
 
 namespace ob::sial {
 
-/// What a collective statement does with the parts of the workers.
+/// The way in which a collective statement joins the parts of the workers.
 enum class Contribution : std::uint8_t {
   barrier,  ///< `words` are combined by or
   sum,      ///< `numbers` and `words` (two's complement) are added in the order of the ranks

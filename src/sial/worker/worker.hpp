@@ -30,7 +30,7 @@ enum class Schedule : std::uint8_t {
   balanced,  ///< the same, counting only iterations that survive the where clauses
 };
 
-/// What all workers of a job have in common.
+/// The things that all workers of a job have in common.
 struct WorkerSetting {
   const Program* program = nullptr;
   const Binding* binding = nullptr;
@@ -81,7 +81,7 @@ class Worker {
     std::int64_t i;
     double s;
   };
-  // What follows after an instruction.
+  // The continuation after an instruction.
   enum class Step : std::uint8_t { next, jumped, wait, failed, finished, stopped };
   struct ActiveLoop {
     std::uint32_t loop = 0;
