@@ -9,10 +9,24 @@
 #include <vector>
 
 #include "base/aligned_memory.hpp"
+#include "sial/operations/axes.hpp"
 
 namespace ob::sial {
 
 using Memory = std::shared_ptr<std::byte>;
+
+View view_of(Block& block) noexcept {
+  View shape;
+  shape.rank = block.shape().rank;
+  shape.extents = block.shape().extents;
+  for (unsigned d = 0; d < shape.rank; ++d) shape.labels[d] = d;
+  return dense_like(shape, block.data());
+}
+
+// The view of a block that is written differs in the type of its elements only.
+ConstView view_of(const Block& block) noexcept {
+  return read_only(view_of(const_cast<Block&>(block)));
+}
 
 struct BlockPool::State {
   std::mutex mutex;
@@ -96,16 +110,6 @@ Status BlockPool::make_writable(BlockPtr& block) {
   }
   OB_ASSIGN_OR_RETURN(block, copy(*block));
   return {};
-}
-
-std::uint64_t BlockPool::used_bytes() const noexcept {
-  const std::lock_guard lock(state_->mutex);
-  return state_->used_bytes;
-}
-
-std::uint64_t BlockPool::peak_bytes() const noexcept {
-  const std::lock_guard lock(state_->mutex);
-  return state_->peak_bytes;
 }
 
 }  // namespace ob::sial

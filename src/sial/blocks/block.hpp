@@ -7,6 +7,7 @@
 
 #include "base/status.hpp"
 #include "sial/blocks/shape.hpp"
+#include "sial/operations/view.hpp"
 
 namespace ob::sial {
 
@@ -31,6 +32,11 @@ class Block {
   double* data_;
 };
 
+/// Returns the view of a whole block. Its labels are 0, 1, ..., so two views of equal rank match
+/// position by position.
+View view_of(Block& block) noexcept;
+ConstView view_of(const Block& block) noexcept;
+
 /// Several holders of one block only read it. A holder that wants to write asks
 /// BlockPool::make_writable(), which copies the block if there are others.
 using BlockPtr = std::shared_ptr<Block>;
@@ -50,9 +56,6 @@ class BlockPool {
   Result<BlockPtr> copy(const Block& block);
   /// Replaces `block` with a copy of its own if it has other holders.   Errors: out_of_memory
   Status make_writable(BlockPtr& block);
-
-  std::uint64_t used_bytes() const noexcept;
-  std::uint64_t peak_bytes() const noexcept;
 
  private:
   struct State;

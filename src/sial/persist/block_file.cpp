@@ -9,7 +9,7 @@
 #include <limits>
 #include <span>
 
-#include "base/digest.hpp"
+#include "base/checksum.hpp"
 #include "base/fd.hpp"
 
 namespace ob::sial {
@@ -23,22 +23,25 @@ struct Header {
   std::uint32_t version = kVersion;
   std::uint32_t reserved = 0;
   std::uint64_t count = 0;
-  std::uint64_t index_digest = 0;
+  std::uint64_t index_checksum = 0;
 };
 
 struct Entry {
   std::uint64_t number = 0;
   std::uint64_t offset = 0;  // in the file
-  std::uint64_t digest = 0;
+  std::uint64_t checksum = 0;
   std::uint32_t rank = 0;
   std::uint32_t reserved = 0;
   std::array<std::int64_t, kMaxRank> extents{};
 };
 
-std::uint64_t digest_of_bytes(const void* data, std::uint64_t bytes) {
-  Digester digester;
-  digester.update({static_cast<const std::byte*>(data), static_cast<std::size_t>(bytes)});
-  return digester.digest().low;
+std::uint64_t checksum_of(const Block& block) noexcept {
+  return checksum(
+      std::as_bytes(std::span(block.data(), static_cast<std::size_t>(block.elements()))));
+}
+
+std::uint64_t checksum_of(const std::vector<Entry>& index) noexcept {
+  return checksum(std::as_bytes(std::span(index)));
 }
 
 Status problem(const std::filesystem::path& path, const std::string& what) {
@@ -73,7 +76,7 @@ Status read_exactly(int file, const std::filesystem::path& path, void* data, std
   return {};
 }
 
-// Returns the shape of an entry; nothing if no block can have it.
+// Sets the shape of an entry's block. Returns false if no block of this file can have it.
 bool entry_shape(const Entry& entry, std::uint64_t file_bytes, Shape& shape) {
   if (entry.rank > kMaxRank) return false;
   shape.rank = entry.rank;
@@ -100,14 +103,14 @@ Status write_block_file(const std::filesystem::path& path,
     Entry& entry = index.emplace_back();
     entry.number = number;
     entry.offset = offset;
-    entry.digest = digest_of_bytes(block->data(), block->bytes());
+    entry.checksum = checksum_of(*block);
     entry.rank = block->shape().rank;
     for (unsigned d = 0; d < entry.rank; ++d) entry.extents[d] = block->shape().extents[d];
     offset += block->bytes();
   }
   Header header;
   header.count = blocks.size();
-  header.index_digest = digest_of_bytes(index.data(), index.size() * sizeof(Entry));
+  header.index_checksum = checksum_of(index);
   OB_RETURN_IF_ERROR(write_all(file.get(), path, &header, sizeof header));
   OB_RETURN_IF_ERROR(write_all(file.get(), path, index.data(), index.size() * sizeof(Entry)));
   for (const auto& [number, block] : blocks) {
@@ -138,7 +141,7 @@ Status read_block_file(const std::filesystem::path& path, BlockPool& pool,
   std::vector<Entry> index(static_cast<std::size_t>(header.count));
   const std::uint64_t index_bytes = header.count * sizeof(Entry);
   OB_RETURN_IF_ERROR(read_exactly(file.get(), path, index.data(), index_bytes, sizeof header));
-  if (digest_of_bytes(index.data(), index_bytes) != header.index_digest) {
+  if (checksum_of(index) != header.index_checksum) {
     return problem(path, "the table of blocks is damaged (its checksum is wrong)");
   }
   for (const Entry& entry : index) {
@@ -148,7 +151,7 @@ Status read_block_file(const std::filesystem::path& path, BlockPool& pool,
       return problem(path, "the table of blocks is damaged");
     OB_ASSIGN_OR_RETURN(BlockPtr block, pool.allocate(shape));
     OB_RETURN_IF_ERROR(read_exactly(file.get(), path, block->data(), block->bytes(), entry.offset));
-    if (digest_of_bytes(block->data(), block->bytes()) != entry.digest) {
+    if (checksum_of(*block) != entry.checksum) {
       return problem(
           path, "block " + std::to_string(entry.number) + " is damaged (its checksum is wrong)");
     }

@@ -1,12 +1,13 @@
 #include "sial/server/server.hpp"
 
 #include <algorithm>
-#include <span>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "sial/operations/copy.hpp"
+#include "sial/operations/elements.hpp"
 #include "sial/persist/block_file.hpp"
 
 namespace ob::sial {
@@ -18,18 +19,12 @@ BlockAccess access_of(MessageKind kind) noexcept {
   return adds ? BlockAccess::accumulate : BlockAccess::put;
 }
 
-std::span<double> elements_of(Block& block) noexcept {
-  return {block.data(), static_cast<std::size_t>(block.elements())};
-}
-
 }  // namespace
 
 BlockServer::BlockServer(const Options& options, Exchange& exchange)
     : options_(options), exchange_(exchange), pool_(options.memory_bytes) {}
 
-void BlockServer::receive(Message message) {
-  ++counters_.requests;
-  if (message.block != nullptr) counters_.received_bytes += message.block->bytes();
+void BlockServer::receive(const Message& message) {
   StoredArray& array = arrays_[message.array];
   if (!enter_generation(array, message)) return;
   switch (message.kind) {
@@ -69,7 +64,6 @@ bool BlockServer::enter_generation(StoredArray& array, const Message& message) {
   }
   array.blocks.clear();
   array.generation = message.generation;
-  array.deleted_epoch = message.epoch;
   array.deleted_by = message.from;
   array.delete_instruction = message.instruction;
   return true;
@@ -100,73 +94,51 @@ void BlockServer::get(StoredArray& array, const Message& message) {
   Stored& stored = array.blocks[message.number];
   if (!enter_access(stored, BlockAccess::get, message)) return;
   if (stored.block == nullptr) return answer(message, MessageKind::absent);
-  Message reply;
-  reply.kind = MessageKind::data;
-  reply.from = options_.rank;
-  reply.to = message.from;
-  reply.request = message.request;
-  reply.array = message.array;
-  reply.number = message.number;
+  Message reply = answer_to(message, MessageKind::data);
   reply.block = stored.block;
-  counters_.sent_bytes += stored.block->bytes();
   exchange_.send(std::move(reply));
 }
 
-void BlockServer::write(StoredArray& array, Message& message) {
+void BlockServer::write(StoredArray& array, const Message& message) {
   Stored& stored = array.blocks[message.number];
   if (!enter_access(stored, access_of(message.kind), message)) return;
-  const bool was_absent = stored.block == nullptr;
   if (const Status applied = apply(stored, message); !applied.ok()) {
-    message.text =
-        std::string(applied.code() == Code::out_of_memory ? "R10 " : "R03 ") + applied.message();
-    return answer(message, MessageKind::failure);
+    const char* const code = applied.code() == Code::out_of_memory ? "R10 " : "R03 ";
+    return refuse(message, code + applied.message());
   }
-  if (was_absent && stored.block != nullptr) ++counters_.blocks;
   answer(message, MessageKind::done);
 }
 
-Status BlockServer::store(Stored& stored, const Message& message) {
-  // A message of another process has the only reference. In one process the sender copies the block
-  // before it writes to it, and so does this server.
-  OB_ASSIGN_OR_RETURN(stored.block, pool_.copy(*message.block));
-  return {};
-}
-
-Status BlockServer::apply(Stored& stored, Message& message) {
-  if (message.kind == MessageKind::put) return store(stored, message);
+Status BlockServer::apply(Stored& stored, const Message& message) {
+  if (message.kind == MessageKind::put) {
+    // The block lies in the memory of its sender or of the exchange, and this server has a limit.
+    OB_ASSIGN_OR_RETURN(stored.block, pool_.copy(*message.block));
+    return {};
+  }
   if (message.kind == MessageKind::scale && stored.block == nullptr) {
     return {Code::invalid_argument, "the block was never put, so it cannot be scaled"};
   }
   if (stored.block == nullptr) {
     const Shape shape = message.block != nullptr ? message.block->shape() : message.shape;
     OB_ASSIGN_OR_RETURN(stored.block, pool_.allocate(shape));
-    std::ranges::fill(elements_of(*stored.block), 0.0);
+    fill(view_of(*stored.block), 0.0, Assign::set);
   }
   OB_RETURN_IF_ERROR(pool_.make_writable(stored.block));
-  const std::span<double> elements = elements_of(*stored.block);
-  const double factor = message.factor;
+  const View view = view_of(*stored.block);
   switch (message.kind) {
-    case MessageKind::accumulate: {
+    case MessageKind::accumulate:
       if (message.block->elements() != stored.block->elements()) {
         return {Code::invalid_argument, "the block has another shape"};
       }
-      const double* added = message.block->data();
-      for (std::size_t i = 0; i < elements.size(); ++i) elements[i] += factor * added[i];
-      break;
-    }
-    case MessageKind::fill: std::ranges::fill(elements, factor); break;
-    case MessageKind::add:
-      for (double& element : elements) element += factor;
-      break;
-    case MessageKind::scale:
-      for (double& element : elements) element *= factor;
-      break;
-    default: break;
+      return copy(view, view_of(*message.block), message.factor, Assign::add, scratch_);
+    case MessageKind::fill: fill(view, message.factor, Assign::set); break;
+    case MessageKind::add: fill(view, message.factor, Assign::add); break;
+    default: fill(view, message.factor, Assign::multiply); break;
   }
   return {};
 }
 
-void BlockServer::save(const StoredArray& array, Message& message) {
+void BlockServer::save(const StoredArray& array, const Message& message) {
   std::vector<NumberedBlock> present;
   for (const auto& [number, stored] : array.blocks) {
     if (stored.block != nullptr) present.emplace_back(number, stored.block);
@@ -174,11 +146,10 @@ void BlockServer::save(const StoredArray& array, Message& message) {
   std::ranges::sort(present, {}, [](const auto& entry) { return entry.first; });
   const Status written = write_block_file(message.text, present);
   if (written.ok()) return answer(message, MessageKind::done);
-  message.text = "R11 " + written.message();
-  answer(message, MessageKind::failure);
+  refuse(message, "R11 " + written.message());
 }
 
-void BlockServer::restore(StoredArray& array, Message& message) {
+void BlockServer::restore(StoredArray& array, const Message& message) {
   const std::uint64_t server = message.words.at(0);
   const std::uint64_t servers = message.words.at(1);
   array.blocks.clear();
@@ -190,13 +161,12 @@ void BlockServer::restore(StoredArray& array, Message& message) {
           array.blocks[number].block = std::move(block);
         });
     if (got.ok()) continue;
-    message.text = (got.code() == Code::out_of_memory ? "R10 " : "R12 ") + got.message();
-    return answer(message, MessageKind::failure);
+    return refuse(message, (got.code() == Code::out_of_memory ? "R10 " : "R12 ") + got.message());
   }
   answer(message, MessageKind::done);
 }
 
-void BlockServer::answer(const Message& message, MessageKind kind) {
+Message BlockServer::answer_to(const Message& message, MessageKind kind) const {
   Message reply;
   reply.kind = kind;
   reply.from = options_.rank;
@@ -205,22 +175,23 @@ void BlockServer::answer(const Message& message, MessageKind kind) {
   reply.array = message.array;
   reply.number = message.number;
   reply.instruction = message.instruction;
-  if (kind == MessageKind::failure) reply.text = message.text;
+  return reply;
+}
+
+void BlockServer::answer(const Message& message, MessageKind kind) {
+  exchange_.send(answer_to(message, kind));
+}
+
+void BlockServer::refuse(const Message& message, std::string text,
+                         std::vector<std::uint64_t> words) {
+  Message reply = answer_to(message, MessageKind::failure);
+  reply.text = std::move(text);
+  reply.words = std::move(words);
   exchange_.send(std::move(reply));
 }
 
 void BlockServer::report_race(const Message& message, std::uint32_t instruction, Rank worker) {
-  Message reply;
-  reply.kind = MessageKind::failure;
-  reply.from = options_.rank;
-  reply.to = message.from;
-  reply.request = message.request;
-  reply.array = message.array;
-  reply.number = message.number;
-  reply.instruction = message.instruction;
-  reply.text = "R02";
-  reply.words = {instruction, worker};
-  exchange_.send(std::move(reply));
+  refuse(message, "R02", {instruction, worker});
 }
 
 }  // namespace ob::sial

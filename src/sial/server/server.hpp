@@ -3,22 +3,17 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "sial/exchange/message.hpp"
+#include "sial/operations/scratch.hpp"
 #include "sial/server/races.hpp"
 
 namespace ob::sial {
 
-/// What a server has done since its creation.
-struct ServerCounters {
-  std::uint64_t requests = 0;
-  std::uint64_t blocks = 0;
-  std::uint64_t received_bytes = 0;
-  std::uint64_t sent_bytes = 0;
-};
-
+/// Stores blocks, and answers each message.
 /// Threads: owner only
 class BlockServer {
  public:
@@ -31,9 +26,7 @@ class BlockServer {
   BlockServer(const Options& options, Exchange& exchange);
 
   /// Handles a message and sends the answer.
-  void receive(Message message);
-
-  const ServerCounters& counters() const noexcept { return counters_; }
+  void receive(const Message& message);
 
  private:
   struct Stored {
@@ -46,8 +39,7 @@ class BlockServer {
   };
   struct StoredArray {
     std::uint32_t generation = 0;
-    std::uint64_t deleted_epoch = 0;
-    Rank deleted_by = 0;
+    Rank deleted_by = 0;  // the worker that began this generation
     std::uint32_t delete_instruction = 0;
     std::unordered_map<std::uint64_t, Stored> blocks;
   };
@@ -58,19 +50,20 @@ class BlockServer {
   // Notes the access. Returns false after a race, which it reports.
   bool enter_access(Stored& stored, BlockAccess access, const Message& message);
   void get(StoredArray& array, const Message& message);
-  void write(StoredArray& array, Message& message);
-  Status apply(Stored& stored, Message& message);
-  Status store(Stored& stored, const Message& message);
-  void save(const StoredArray& array, Message& message);
-  void restore(StoredArray& array, Message& message);
+  void write(StoredArray& array, const Message& message);
+  Status apply(Stored& stored, const Message& message);
+  void save(const StoredArray& array, const Message& message);
+  void restore(StoredArray& array, const Message& message);
+  Message answer_to(const Message& message, MessageKind kind) const;
+  void refuse(const Message& message, std::string text, std::vector<std::uint64_t> words = {});
   void answer(const Message& message, MessageKind kind);
   void report_race(const Message& message, std::uint32_t instruction, Rank worker);
 
   const Options options_;
   Exchange& exchange_;
   BlockPool pool_;
+  Scratch scratch_;
   std::map<std::uint32_t, StoredArray> arrays_;
-  ServerCounters counters_;
 };
 
 }  // namespace ob::sial

@@ -11,31 +11,6 @@
 namespace ob::sial {
 namespace {
 
-ConstView const_view(const View& view) noexcept {
-  ConstView same;
-  same.data = view.data;
-  same.rank = view.rank;
-  same.extents = view.extents;
-  same.strides = view.strides;
-  same.labels = view.labels;
-  same.simple = view.simple;
-  return same;
-}
-
-View dense_view(const Shape& shape, double* data) noexcept {
-  View view;
-  view.data = data;
-  view.rank = shape.rank;
-  std::int64_t stride = 1;
-  for (unsigned d = 0; d < shape.rank; ++d) {
-    view.extents[d] = shape.extents[d];
-    view.strides[d] = stride;
-    view.labels[d] = d;
-    stride *= shape.extents[d];
-  }
-  return view;
-}
-
 std::string name_of(const Program& program, const BlockPlace& place) {
   std::string text = program.arrays[place.array].name + "[";
   for (unsigned d = 0; d < place.shape.rank; ++d) {
@@ -103,7 +78,7 @@ Worker::Step Worker::operand_at(const BlockPlace& place, ConstView& view) {
   if (array.contiguous) {
     View region;
     const Step found = region_at(place, region);
-    if (found == Step::next) view = const_view(region);
+    if (found == Step::next) view = read_only(region);
     return found;
   }
   const BlockPtr* block = store_.find(place.array, place.number);
@@ -244,17 +219,16 @@ Worker::Step Worker::slice_statement() {
 Worker::Step Worker::static_statement() {
   const Instruction& now = instruction();
   Block& target = *store_.whole_static(now.a);
-  const View view = dense_view(target.shape(), target.data());
+  const View view = view_of(target);
   if (now.op == Opcode::static_fill) {
     fill(view, pop_scalar(), static_cast<Assign>(now.x));
     return Step::next;
   }
-  Block& source = *store_.whole_static(now.b);
+  const Block& source = *store_.whole_static(now.b);
   if (!(source.shape() == target.shape())) {
     return fail("R05 the two statics have different extents");
   }
-  return done(copy(view, const_view(dense_view(source.shape(), source.data())), 1.0,
-                   static_cast<Assign>(now.x), scratch_));
+  return done(copy(view, view_of(source), 1.0, static_cast<Assign>(now.x), scratch_));
 }
 
 Worker::Step Worker::region_statement() {
@@ -298,7 +272,7 @@ Worker::Step Worker::region_statement() {
     }
     view.labels = target.labels;
     view.simple = target.simple;
-    const Step copied = done(copy(target, const_view(view), 1.0, Assign::set, scratch_));
+    const Step copied = done(copy(target, read_only(view), 1.0, Assign::set, scratch_));
     if (copied != Step::next) return copied;
   }
   depth_ -= bounds_count;

@@ -11,14 +11,12 @@ namespace {
 
 // Read-only arguments have the type of the others. The function promises not to write to them.
 View promised_read_only(const ConstView& view) noexcept {
-  View same;
-  same.data = const_cast<double*>(view.data);
-  same.rank = view.rank;
-  same.extents = view.extents;
-  same.strides = view.strides;
-  same.labels = view.labels;
-  same.simple = view.simple;
-  return same;
+  return {const_cast<double*>(view.data),
+          view.rank,
+          view.extents,
+          view.strides,
+          view.labels,
+          view.simple};
 }
 
 }  // namespace
@@ -100,13 +98,11 @@ Worker::Step Worker::array_argument() {
                 " is passed as a whole, which only blocks_to_list and list_to_blocks take");
   }
   Block& whole = *store_.whole_static(array);
-  BlockPlace place;
-  place.shape = whole.shape();
   CallArgument argument;
   argument.intent = next_intent();
   argument.name = program_.arrays[array].name;
-  argument.view = Geometry::alone(place, whole.data());
-  for (unsigned d = 0; d < place.shape.rank; ++d) {
+  argument.view = view_of(whole);
+  for (unsigned d = 0; d < argument.view.rank; ++d) {
     argument.segments[d] = geometry_.lowest(array, d);
     argument.first_elements[d] = geometry_.first_element(array, d, argument.segments[d]);
   }

@@ -113,7 +113,7 @@ void Geometry::resolve_open(const Dimension& dimension, std::int64_t segment, un
   place.segments[d] = segment;
   place.labels[d] = dimension.index;
   place.part_offsets[d] = 0;
-  place.shape.extents[d] = extent(place.array, d, segment);
+  place.shape.extents[d] = elements_between(place.array, d, segment, segment + 1);
   place.part.extents[d] = place.shape.extents[d];
 }
 
@@ -170,11 +170,6 @@ std::int64_t Geometry::highest(std::uint32_t array, unsigned d) const noexcept {
   return dimension.lower + dimension.count / dimension.subsegments - 1;
 }
 
-std::int64_t Geometry::extent(std::uint32_t array, unsigned d,
-                              std::int64_t segment) const noexcept {
-  return elements_between(array, d, segment, segment + 1);
-}
-
 std::int64_t Geometry::first_element(std::uint32_t array, unsigned d,
                                      std::int64_t segment) const noexcept {
   return layout_->first_element(arrays_[array].dimensions[d].index, segment);
@@ -190,14 +185,6 @@ std::array<std::int64_t, kMaxRank> Geometry::segments(std::uint32_t array,
     number %= dimension.number_stride;
   }
   return segments;
-}
-
-Shape Geometry::shape(std::uint32_t array, std::uint64_t number) const noexcept {
-  Shape shape;
-  shape.rank = arrays_[array].whole.rank;
-  const auto at = segments(array, number);
-  for (unsigned d = 0; d < shape.rank; ++d) shape.extents[d] = extent(array, d, at[d]);
-  return shape;
 }
 
 }  // namespace ob::sial

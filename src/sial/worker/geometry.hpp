@@ -10,6 +10,7 @@
 #include "sial/blocks/shape.hpp"
 #include "sial/code/program.hpp"
 #include "sial/job/layout.hpp"
+#include "sial/operations/axes.hpp"
 #include "sial/operations/view.hpp"
 
 namespace ob::sial {
@@ -30,9 +31,11 @@ struct BlockPlace {
   Shape part;
 };
 
+/// The places and extents of all blocks of a program. It refers to the program and its layout.
 /// Threads: any, once made
 class Geometry {
  public:
+  /// Memory: `program` and `layout` must live longer
   /// Errors: invalid_argument (R05, R10) if an array has more blocks than numbers
   static Result<Geometry> create(const Program& program, const Layout& layout);
 
@@ -54,7 +57,8 @@ class Geometry {
   template <class Element>
   static BasicView<Element> part(const BlockPlace& place, BasicView<Element> view) noexcept;
 
-  /// Returns the segments and extents of the region [lower, upper] of an array, per dimension.
+  /// Returns the extents of a region of an array [elements].
+  /// @param bounds lower and upper segment, inclusive, of each dimension in order
   /// Errors: invalid_argument (R06) if it is not inside of the declared ranges
   Result<Shape> region(std::uint32_t array, const std::int64_t* bounds) const;
   /// Returns the number of elements in dimension `d` of an array in front of `segment`, counted
@@ -64,17 +68,11 @@ class Geometry {
   /// Returns the lowest and highest segment of dimension `d`.
   std::int64_t lowest(std::uint32_t array, unsigned d) const noexcept;
   std::int64_t highest(std::uint32_t array, unsigned d) const noexcept;
-  /// Returns the extent of a segment of dimension `d` [elements].
-  std::int64_t extent(std::uint32_t array, unsigned d, std::int64_t segment) const noexcept;
   /// Returns the 1-based number of the first element of a segment in its table.
   std::int64_t first_element(std::uint32_t array, unsigned d, std::int64_t segment) const noexcept;
-  /// Returns the number of blocks of an array.
-  std::uint64_t blocks(std::uint32_t array) const noexcept { return arrays_[array].blocks; }
   /// Returns the segments of the block with a number, per dimension. Not for subindices.
   std::array<std::int64_t, kMaxRank> segments(std::uint32_t array,
                                               std::uint64_t number) const noexcept;
-  /// Returns the extents of the block with a number. Not for subindices.
-  Shape shape(std::uint32_t array, std::uint64_t number) const noexcept;
 
  private:
   struct Dimension {
@@ -127,18 +125,12 @@ BasicView<Element> Geometry::inside(const BlockPlace& place, Element* data) cons
 
 template <class Element>
 BasicView<Element> Geometry::alone(const BlockPlace& place, Element* data) noexcept {
-  BasicView<Element> view;
-  view.data = data;
-  view.rank = place.shape.rank;
-  view.labels = place.labels;
-  view.simple = place.simple;
-  std::int64_t stride = 1;
-  for (unsigned d = 0; d < view.rank; ++d) {
-    view.extents[d] = place.shape.extents[d];
-    view.strides[d] = stride;
-    stride *= view.extents[d];
-  }
-  return view;
+  BasicView<Element> shape;
+  shape.rank = place.shape.rank;
+  shape.extents = place.shape.extents;
+  shape.labels = place.labels;
+  shape.simple = place.simple;
+  return dense_like(shape, data);
 }
 
 template <class Element>

@@ -18,12 +18,15 @@ std::string fixed(double value) {
 
 }  // namespace
 
-void Worker::print_named(const std::string& name, const std::string& value) {
+// Returns the line of the statement, behind the name of its file if that is an imported one.
+std::string Worker::line_text() const {
   const Line& line = program_.lines[at_];
-  std::string text;
-  if (line.source != 0) text = program_.sources[line.source].name + ":";
-  text += std::to_string(line.line) + ":  " + name + " = " + value + "\n";
-  setting_.print(text);
+  const std::string file = line.source == 0 ? "" : program_.sources[line.source].name + ":";
+  return file + std::to_string(line.line) + ":  ";
+}
+
+void Worker::print_named(const std::string& name, const std::string& value) {
+  setting_.print(line_text() + name + " = " + value + "\n");
 }
 
 void Worker::finish_print() {
@@ -51,10 +54,7 @@ Worker::Step Worker::execute_print() {
     case Opcode::print_scalar: setting_.print(fixed(pop_scalar()) + "\n"); break;
     case Opcode::print_static: {
       const Block& whole = *store_.whole_static(now.a);
-      BlockPlace place;
-      place.shape = whole.shape();
-      print_elements(program_.arrays[now.a].name,
-                     Geometry::alone<const double>(place, whole.data()));
+      print_elements(program_.arrays[now.a].name, view_of(whole));
       break;
     }
     default:
@@ -88,9 +88,8 @@ Worker::Step Worker::print_block() {
 void Worker::print_elements(const std::string& title, const ConstView& view) {
   const std::int64_t all = view.elements();
   const std::int64_t shown = std::min(all, kMostPrinted);
-  const Line& line = program_.lines[at_];
-  std::string text = std::to_string(line.line) + ":  " + title + ", " + std::to_string(shown) +
-                     " of " + std::to_string(all) + " elements\n";
+  std::string text = line_text() + title + ", " + std::to_string(shown) + " of " +
+                     std::to_string(all) + " elements\n";
   const std::int64_t rows = view.rank > 0 ? view.extents[0] : 1;
   const std::int64_t columns = view.rank > 1 ? view.extents[1] : 1;
   std::int64_t printed = 0;

@@ -50,7 +50,6 @@ Status Worker::begin() {
 Outcome Worker::run(std::uint64_t most_instructions) {
   if (!failure_.empty()) return Outcome::failed;
   for (std::uint64_t i = 0; i < most_instructions; ++i) {
-    ++executed_;
     switch (execute()) {
       case Step::next: ++at_; break;
       case Step::jumped: break;
@@ -78,7 +77,8 @@ Worker::Step Worker::execute() {
 
 std::string Worker::where_text(std::uint32_t instruction) const {
   const Line& line = program_.lines[instruction];
-  return program_.name + ":" + std::to_string(line.line);
+  const std::string& file = line.source == 0 ? program_.name : program_.sources[line.source].name;
+  return file + ":" + std::to_string(line.line);
 }
 
 std::string Worker::bound_indices() const {

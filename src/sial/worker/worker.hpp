@@ -69,7 +69,6 @@ class Worker {
 
   /// Returns the message for the user after `failed`: `program:line: error R01 ...`.
   const std::string& failure() const noexcept { return failure_; }
-  std::uint64_t instructions() const noexcept { return executed_; }
 
   // For those who look at the result of a program.
   const std::vector<std::int64_t>& ints() const noexcept { return ints_; }
@@ -200,6 +199,7 @@ class Worker {
 
   // printing.cpp
   bool prints() const noexcept { return rank_ == 0 || print_all_; }
+  std::string line_text() const;
   void print_named(const std::string& name, const std::string& value);
   Step print_block();
   void print_elements(const std::string& title, const ConstView& view);
@@ -218,7 +218,6 @@ class Worker {
   std::string failure_;
 
   std::uint32_t at_ = 0;
-  std::uint64_t executed_ = 0;
   std::array<Value, kMaxStack> stack_{};
   std::size_t depth_ = 0;
   std::vector<std::int64_t> ints_;

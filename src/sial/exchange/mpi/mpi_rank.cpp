@@ -106,12 +106,12 @@ Status MpiRank::run_server(const WorkerSetting& setting, const BlockServer::Opti
   Rank ended = 0;
   Status status;
   bool over = false;
-  const auto handle = [&](Message message) {
+  const auto handle = [&](const Message& message) {
     if (message.kind == MessageKind::failed) {
       status = reported_elsewhere(message.number);
       over = true;
     } else if (message.kind != MessageKind::end_program) {
-      server.receive(std::move(message));
+      server.receive(message);
     } else if (++ended == setting.workers) {
       for (Rank worker = 0; worker < setting.workers; ++worker) {
         Message reply;
@@ -127,7 +127,7 @@ Status MpiRank::run_server(const WorkerSetting& setting, const BlockServer::Opti
     while (!over) {
       auto message = exchange_.receive();
       if (!message) break;
-      handle(std::move(*message));
+      handle(*message);
     }
     return over;
   });

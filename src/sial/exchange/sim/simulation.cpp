@@ -48,7 +48,7 @@ bool Simulation::deliver_one() {
     workers_[to]->receive(std::move(message));
     if (outcomes_[to] == Outcome::waiting) outcomes_[to] = Outcome::running;
   } else {
-    servers_[to - setting_.workers]->receive(std::move(message));
+    servers_[to - setting_.workers]->receive(message);
   }
   return true;
 }
