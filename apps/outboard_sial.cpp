@@ -7,24 +7,22 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "base/digest.hpp"
+#include "base/checksum.hpp"
 #include "host_gemm.hpp"
 #include "host_lapack.hpp"
 #include "sial/builtins/builtins.hpp"
 #include "sial/code/load_program.hpp"
-#include "sial/exchange/sim/simulation.hpp"
 #include "sial/job/binding.hpp"
 #include "sial/job/read_job.hpp"
 #include "sial_options.hpp"
+#include "sial_ranks.hpp"
 #include "state_dump.hpp"
-#ifdef OUTBOARD_SIAL_MPI
-#include "sial/exchange/mpi/mpi_rank.hpp"
-#endif
 
 namespace {
 
@@ -33,8 +31,8 @@ using ob::Result;
 using ob::Status;
 using namespace ob::sial;
 
-// Exit statuses. 1 belongs to the compiler.
-enum { kUsage = 2, kProgramError = 3, kRankLost = 4, kInternal = 5 };
+// Exit statuses. 1 belongs to the compiler, and mpiexec has one for a rank that is lost.
+enum { kUsage = 2, kProgramError = 3, kInternal = 5 };
 
 int status_of(const Status& status) {
   switch (status.code()) {
@@ -50,7 +48,7 @@ struct Loaded {
   Program program;
   Binding binding;
   std::optional<Geometry> geometry;
-  std::uint64_t digest = 0;
+  std::uint64_t checksum = 0;  // of the byte code
 };
 
 Result<std::vector<char>> file_bytes(const std::filesystem::path& path) {
@@ -72,9 +70,7 @@ Result<std::unique_ptr<Loaded>> load(const Job& job, const std::string& name) {
                       load_program(std::as_bytes(std::span(bytes)), path.filename().string()));
   OB_ASSIGN_OR_RETURN(loaded->binding, bind(loaded->program, job));
   OB_ASSIGN_OR_RETURN(loaded->geometry, Geometry::create(loaded->program, loaded->binding.layout));
-  ob::Digester digester;
-  digester.update(std::as_bytes(std::span(bytes)));
-  loaded->digest = digester.digest().low;
+  loaded->checksum = ob::checksum(std::as_bytes(std::span(bytes)));
   return loaded;
 }
 
@@ -123,10 +119,6 @@ WorkerSetting setting_of(const Loaded& loaded, const ob::apps::SialOptions& opti
   return setting;
 }
 
-BlockServer::Options server_options(const ob::apps::SialOptions& options, Rank rank) {
-  return {rank, options.server_memory_bytes, options.races == "iteration"};
-}
-
 // Keeps the predefined statics of a worker for the next program of the job.
 void keep_statics(const Program& program, Worker& worker, Job& job) {
   for (std::uint32_t array = 0; array < program.arrays.size(); ++array) {
@@ -141,107 +133,11 @@ void keep_statics(const Program& program, Worker& worker, Job& job) {
   }
 }
 
-// Runs all ranks of a program in this process.
-Status run_here(const WorkerSetting& setting, const ob::apps::SialOptions& options,
-                ob::apps::StateDump& dump, Job& job) {
-  Simulation simulation(setting, server_options(options, 0), options.seed);
-  OB_RETURN_IF_ERROR(simulation.run());
-  keep_statics(*setting.program, simulation.worker(0), job);
-  if (options.dump_state.empty()) return {};
-  for (Rank rank = 0; rank < setting.workers; ++rank) {
-    dump.add(*setting.program, rank, simulation.worker(rank));
-  }
-  return {};
+std::uint64_t checksum_of(const std::vector<std::unique_ptr<Loaded>>& programs) {
+  std::vector<std::uint64_t> checksums;
+  for (const auto& loaded : programs) checksums.push_back(loaded->checksum);
+  return ob::checksum(std::as_bytes(std::span(checksums)));
 }
-
-#ifdef OUTBOARD_SIAL_MPI
-// One third of the ranks are servers, as long as nobody says otherwise.
-bool divide_ranks(Rank ranks, ob::apps::SialOptions& options) {
-  if (options.servers == 0) {
-    options.servers = options.workers != 0 ? ranks - options.workers : std::max(1U, ranks / 3);
-  }
-  if (options.workers == 0) options.workers = ranks - std::min(ranks, options.servers);
-  return options.workers >= 1 && options.servers >= 1 && options.workers + options.servers == ranks;
-}
-#endif
-
-class Ranks {
- public:
-  Status start(int* argc, char*** argv, ob::apps::SialOptions& options) {
-#ifdef OUTBOARD_SIAL_MPI
-    OB_ASSIGN_OR_RETURN(exchange_, MpiExchange::create(argc, argv));
-    if (exchange_->ranks() > 1) {
-      if (!divide_ranks(exchange_->ranks(), options)) {
-        return {Code::unsupported, "--workers and --servers do not make up the " +
-                                       std::to_string(exchange_->ranks()) + " ranks"};
-      }
-      rank_ = std::make_unique<MpiRank>(*exchange_);
-      return {};
-    }
-#else
-    (void)argc;
-    (void)argv;
-#endif
-    options.workers = std::max(1U, options.workers);
-    options.servers = std::max(1U, options.servers);
-    return {};
-  }
-
-  bool first() const noexcept {
-#ifdef OUTBOARD_SIAL_MPI
-    return exchange_->rank() == 0;
-#else
-    return true;
-#endif
-  }
-
-  Status run(const Loaded& loaded, const WorkerSetting& setting,
-             const ob::apps::SialOptions& options, ob::apps::StateDump& dump, Job& job) {
-#ifdef OUTBOARD_SIAL_MPI
-    if (rank_ != nullptr) {
-      return rank_->run(setting, server_options(options, exchange_->rank()), [&](Worker& worker) {
-        keep_statics(loaded.program, worker, job);
-        if (!options.dump_state.empty()) dump.add(loaded.program, exchange_->rank(), worker);
-      });
-    }
-#endif
-    (void)loaded;
-    return run_here(setting, options, dump, job);
-  }
-
-  // Checks that all ranks have the same programs.
-  Status compare(const std::vector<std::unique_ptr<Loaded>>& programs) {
-    std::uint64_t digest = programs.size();
-    for (const auto& loaded : programs) digest = digest * 31 + loaded->digest;
-#ifdef OUTBOARD_SIAL_MPI
-    if (rank_ != nullptr) return exchange_->compare(digest);
-#endif
-    return {};
-  }
-
-  std::string dump_path(const ob::apps::SialOptions& options) const {
-#ifdef OUTBOARD_SIAL_MPI
-    if (rank_ != nullptr) return options.dump_state + "." + std::to_string(exchange_->rank());
-#endif
-    return options.dump_state;
-  }
-
-  // Ends all ranks after a failure or success.
-  void close(int status) {
-#ifdef OUTBOARD_SIAL_MPI
-    constexpr unsigned kPatienceMs = 5000;  // a rank that is busy with a long instruction
-    if (rank_ != nullptr && !exchange_->close(kPatienceMs)) exchange_->abort(status);
-#else
-    (void)status;
-#endif
-  }
-
- private:
-#ifdef OUTBOARD_SIAL_MPI
-  std::unique_ptr<MpiExchange> exchange_;
-  std::unique_ptr<MpiRank> rank_;
-#endif
-};
 
 // Takes the defaults of the job file for options that the command line does not give.
 void take_defaults(const RunDefaults& run, ob::apps::SialOptions& options) {
@@ -266,6 +162,8 @@ void warn_of_defaults(const RunDefaults& run) {
     if (!given) return;
     std::fprintf(stderr, "outboard-sial: warning: run.%s has no effect in this version\n", key);
   };
+  const std::string schedule = run.schedule.value_or("");
+  warn("schedule", schedule == "guided" || schedule == "measured");
   warn("spill", run.spill.has_value());
   warn("prefetch", run.prefetch.has_value() || !run.prefetch_lines.empty());
   warn("placement", run.placement.has_value());
@@ -282,10 +180,10 @@ std::filesystem::path state_folder(const Job& job, const ob::apps::SialOptions& 
   return job.folder / job.run.state.value_or(job.name + ".state");
 }
 
-int run(Ranks& ranks, Job& job, const ob::apps::SialOptions& options) {
+int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options) {
   auto programs = load_all(job);
   if (!programs.ok()) return ranks.first() ? complain(programs.status(), kUsage) : kUsage;
-  if (const Status same = ranks.compare(*programs); !same.ok()) {
+  if (const Status same = ranks.compare(checksum_of(*programs)); !same.ok()) {
     return ranks.first() ? complain(same, kUsage) : kUsage;
   }
   auto gemm = ob::apps::open_host_gemm(options.threads);
@@ -306,11 +204,15 @@ int run(Ranks& ranks, Job& job, const ob::apps::SialOptions& options) {
     if (!binding.ok()) return complain(binding.status(), kUsage);
     loaded->binding = std::move(*binding);
     const WorkerSetting setting = setting_of(*loaded, options, **gemm, functions, saved);
-    const Status done = ranks.run(*loaded, setting, options, dump, job);
+    const Status done = ranks.run(setting, [&](Rank rank, Worker& worker) {
+      // In one process, all workers share the job's copy: worker 0 leaves its own.
+      if (rank == 0 || !ranks.first()) keep_statics(loaded->program, worker, job);
+      if (!options.dump_state.empty()) dump.add(loaded->program, rank, worker);
+    });
     if (!done.ok()) return complain(done, status_of(done));
   }
   if (options.dump_state.empty()) return 0;
-  const Status written = dump.write(ranks.dump_path(options));
+  const Status written = dump.write(ranks.dump_path(options.dump_state));
   return written.ok() ? 0 : complain(written, kUsage);
 }
 
@@ -320,17 +222,15 @@ int main(int argc, char** argv) {
   ob::apps::SialOptions options = ob::apps::read_sial_options(argc, argv);
   auto job = read_job(options.job);
   if (job.ok()) take_defaults(job->run, options);
-  Ranks ranks;
-  if (const Status started = ranks.start(&argc, &argv, options); !started.ok()) {
-    return complain(started, kUsage);
-  }
+  auto ranks = ob::apps::start_ranks(&argc, &argv, options);
+  if (!ranks.ok()) return complain(ranks.status(), kUsage);
   int status = kUsage;
   if (job.ok()) {
-    if (ranks.first()) warn_of_defaults(job->run);
-    status = run(ranks, *job, options);
-  } else if (ranks.first()) {
+    if ((*ranks)->first()) warn_of_defaults(job->run);
+    status = run(**ranks, *job, options);
+  } else if ((*ranks)->first()) {
     complain(job.status(), kUsage);
   }
-  ranks.close(status);
+  (*ranks)->close(status);
   return status;
 }

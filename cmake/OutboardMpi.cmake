@@ -12,8 +12,8 @@ foreach(mpi IN ITEMS openmpi mpich)
   if(NOT OUTBOARD_MPI OR NOT OUTBOARD_MPICC_${mpi})
     continue()
   endif()
-  set(question -show)  # both print the compiler's command
-  execute_process(COMMAND ${OUTBOARD_MPICC_${mpi}} ${question} OUTPUT_VARIABLE command
+  # -show prints the compiler's command.
+  execute_process(COMMAND ${OUTBOARD_MPICC_${mpi}} -show OUTPUT_VARIABLE command
                   OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
   if(failed)
     message(WARNING "mpicc.${mpi} -show failed, so nothing is built for ${mpi}; reinstall its package")

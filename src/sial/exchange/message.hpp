@@ -34,13 +34,21 @@ enum class MessageKind : std::uint8_t {
   result,        ///< from worker 0: all parts together
   // between all ranks
   end_program,  ///< a worker has finished a program; a server answers when all have
-  failed,       ///< the job ends; `text` is for the user, `number` the status
+  failed,       ///< the job ends; the sender reports the reason, and `number` is its Code
   end,          ///< the sender sends nothing more
+};
+
+/// The way in which a collective statement joins the parts of the workers.
+enum class Contribution : std::uint8_t {
+  barrier,  ///< `words` are combined by or
+  sum,      ///< `numbers` and `words` (two's complement) are added in the order of the ranks
+  first,    ///< the part of worker `number` is the result
 };
 
 /// One message. Members that a kind does not use keep their initial values.
 struct Message {
   MessageKind kind = MessageKind::done;
+  Contribution contribution = Contribution::barrier;
   Rank from = 0;
   Rank to = 0;
   std::uint64_t request = 0;  ///< chosen by the one who asks; the answer repeats it

@@ -14,7 +14,7 @@ struct Header {
   MessageKind kind;
   std::uint8_t rank;  // of the shape
   std::uint8_t has_block;
-  std::uint8_t reserved;
+  Contribution contribution;
   Rank from, to;
   std::uint32_t array, generation, instruction;
   std::uint64_t request, number, epoch, iteration;
@@ -69,6 +69,7 @@ std::vector<std::byte> encode(const Message& message) {
   Header header{};
   const Shape& shape = message.block != nullptr ? message.block->shape() : message.shape;
   header.kind = message.kind;
+  header.contribution = message.contribution;
   header.rank = static_cast<std::uint8_t>(shape.rank);
   header.has_block = message.block != nullptr ? 1 : 0;
   header.from = message.from;
@@ -106,6 +107,7 @@ Result<Decoded> decode(std::span<const std::byte> bytes, BlockPool& pool) {
   Decoded decoded;
   Message& message = decoded.message;
   message.kind = header.kind;
+  message.contribution = header.contribution;
   message.from = header.from;
   message.to = header.to;
   message.array = header.array;

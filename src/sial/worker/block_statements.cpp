@@ -9,17 +9,14 @@
 #include "sial/worker/worker.hpp"
 
 namespace ob::sial {
-namespace {
-
-std::string name_of(const Program& program, const BlockPlace& place) {
-  std::string text = program.arrays[place.array].name + "[";
-  for (unsigned d = 0; d < place.shape.rank; ++d) {
-    text += (d == 0 ? "" : ",") + std::to_string(place.segments[d]);
+std::string Worker::name_of(std::uint32_t array,
+                            const std::array<std::int64_t, kMaxRank>& segments) const {
+  std::string name = program_.arrays[array].name;
+  for (std::size_t d = 0; d < program_.arrays[array].indices.size(); ++d) {
+    name += (d == 0 ? "[" : ",") + std::to_string(segments[d]);
   }
-  return text + "]";
+  return name + "]";
 }
-
-}  // namespace
 
 Worker::Step Worker::execute_block() {
   switch (instruction().op) {
@@ -65,12 +62,12 @@ Worker::Step Worker::operand_at(const BlockPlace& place, ConstView& view) {
   if (array.storage == Storage::distributed || array.storage == Storage::served) {
     const auto found = fetched_[place.array].find(place.number);
     if (found == fetched_[place.array].end() || !found->second.granted) {
-      return fail("R01 " + name_of(program_, place) +
+      return fail("R01 " + name_of(place) +
                   " is used without a get (in this epoch and iteration); get it before");
     }
     if (found->second.pending) return Step::wait;
     if (found->second.block == nullptr) {
-      return fail("R01 " + name_of(program_, place) + " is used, but was never put");
+      return fail("R01 " + name_of(place) + " is used, but was never put");
     }
     view = Geometry::alone<const double>(place, found->second.block->data());
     return Step::next;
@@ -83,7 +80,7 @@ Worker::Step Worker::operand_at(const BlockPlace& place, ConstView& view) {
   }
   const BlockPtr* block = store_.find(place.array, place.number);
   if (block == nullptr) {
-    return fail("R01 " + name_of(program_, place) + " is read before it is written");
+    return fail("R01 " + name_of(place) + " is read before it is written");
   }
   view = Geometry::alone<const double>(place, (*block)->data());
   return Step::next;
@@ -96,7 +93,7 @@ Worker::Step Worker::region_at(const BlockPlace& place, View& view) {
   }
   LocalRegion* region = store_.region_around(place.array, bounds.data());
   if (region == nullptr) {
-    return fail("R06 " + name_of(program_, place) + " lies in no allocated region");
+    return fail("R06 " + name_of(place) + " lies in no allocated region");
   }
   view = store_.region_view(place.array, *region, bounds.data());
   view.labels = place.labels;
@@ -123,11 +120,11 @@ Worker::Step Worker::destination_at(const BlockPlace& place, bool updates, View&
   BlockPtr* block = store_.find(place.array, place.number);
   if (block == nullptr) {
     if (updates) {
-      return fail("R03 " + name_of(program_, place) + " is changed before it has a value");
+      return fail("R03 " + name_of(place) + " is changed before it has a value");
     }
     if (array.storage == Storage::local && !warned_[at_] && setting_.warn) {
       warned_[at_] = true;
-      setting_.warn(where_text(at_) + ": warning: " + name_of(program_, place) +
+      setting_.warn(where_text(at_) + ": warning: " + name_of(place) +
                     " is written without allocate; it is created");
     }
     auto added = store_.add(place, loops_.size());

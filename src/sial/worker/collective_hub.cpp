@@ -6,7 +6,7 @@ namespace ob::sial {
 namespace {
 
 void combine_parts(Message& whole, const Message& part) {
-  const auto kind = static_cast<Contribution>(part.array);
+  const Contribution kind = part.contribution;
   for (std::size_t i = 0; i < whole.words.size() && i < part.words.size(); ++i) {
     if (kind == Contribution::barrier) whole.words[i] |= part.words[i];
     if (kind == Contribution::sum) whole.words[i] += part.words[i];
@@ -28,14 +28,15 @@ std::optional<Message> CollectiveHub::add(Message part) {
   Message result;
   result.kind = MessageKind::result;
   for (const auto& other : parts_) {
-    if (other->array == first.array && other->instruction == first.instruction) continue;
+    if (other->contribution == first.contribution && other->instruction == first.instruction)
+      continue;
     // The workers wait in different statements.
     result.kind = MessageKind::failure;
     result.text = "R09";
     result.words = {first.instruction, other->instruction, other->from};
     return result;
   }
-  const bool from_one = static_cast<Contribution>(first.array) == Contribution::first;
+  const bool from_one = first.contribution == Contribution::first;
   result = *parts_[from_one && first.number < parts_.size() ? first.number : 0];
   result.kind = MessageKind::result;
   if (!from_one) {

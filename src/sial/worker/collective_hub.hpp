@@ -9,19 +9,14 @@
 
 namespace ob::sial {
 
-/// The way in which a collective statement joins the parts of the workers.
-enum class Contribution : std::uint8_t {
-  barrier,  ///< `words` are combined by or
-  sum,      ///< `numbers` and `words` (two's complement) are added in the order of the ranks
-  first,    ///< the part of worker `number` is the result
-};
-
+/// Collects the parts of one collective statement after the other.
 /// Threads: owner only
 class CollectiveHub {
  public:
   explicit CollectiveHub(Rank workers) : parts_(workers) {}
 
-  /// Takes a part. Returns the result when all workers have sent theirs.
+  /// Takes a part. Returns the result when all workers have sent theirs: a message of the kind
+  /// result, or failure (R09) if they are in different statements.
   std::optional<Message> add(Message part);
 
  private:

@@ -27,7 +27,7 @@ Worker::Step Worker::collective(Contribution kind, Message part) {
     part.kind = MessageKind::contribution;
     part.from = rank_;
     part.to = 0;
-    part.array = static_cast<std::uint32_t>(kind);
+    part.contribution = kind;
     part.instruction = at_;
     exchange_.send(std::move(part));
   }

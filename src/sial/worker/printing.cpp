@@ -71,11 +71,7 @@ Worker::Step Worker::print_block() {
   }
   ConstView view;
   if (const Step found = operand_at(place, view); found != Step::next) return found;
-  std::string name = program_.arrays[place.array].name + "[";
-  for (unsigned d = 0; d < view.rank; ++d) {
-    name += (d == 0 ? "" : ",") + std::to_string(place.segments[d]);
-  }
-  name += "]";
+  const std::string name = name_of(place);
   if (view.elements() == 1) {
     print_named(name, fixed(*view.data));
   } else {

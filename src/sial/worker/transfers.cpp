@@ -157,6 +157,10 @@ void Worker::receive(Message message) {
     case MessageKind::contribution: {
       auto result = hub_->add(std::move(message));
       if (!result) break;
+      if (result->kind == MessageKind::failure) {  // one report is enough
+        take_failure(*result);
+        break;
+      }
       for (Rank worker = 0; worker < setting_.workers; ++worker) {
         Message copy = *result;
         copy.from = rank_;
@@ -187,20 +191,19 @@ void Worker::take_failure(const Message& message) {
                "; all workers must execute the same barriers and collective statements";
     return;
   }
-  const std::string name = program_.arrays[message.array].name;
-  const auto segments = geometry_.segments(message.array, message.number);
-  std::string block = name + "[";
-  for (std::size_t d = 0; d < program_.arrays[message.array].indices.size(); ++d) {
-    block += (d == 0 ? "" : ",") + std::to_string(segments[d]);
-  }
   failure_ = where_text(message.instruction) + ": error ";
+  const Opcode op = code_[message.instruction].op;
+  const bool of_block = op == Opcode::get || op == Opcode::put_block || op == Opcode::put_scalar;
+  const std::string block =
+      of_block ? name_of(message.array, geometry_.segments(message.array, message.number))
+               : program_.arrays[message.array].name;
   if (message.text == "R02") {
-    failure_ += "R02 worker " + std::to_string(rank_) + " accesses " + block + "] while worker " +
+    failure_ += "R02 worker " + std::to_string(rank_) + " accesses " + block + " while worker " +
                 std::to_string(message.words[1]) + " accesses it at " +
                 where_text(static_cast<std::uint32_t>(message.words[0])) +
                 " (there is no barrier between the two); put a sip_barrier between them";
   } else {
-    failure_ += message.text + " (" + block + "])";
+    failure_ += message.text + " (" + block + ")";
   }
 }
 

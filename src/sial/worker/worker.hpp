@@ -1,6 +1,7 @@
 #pragma once
 // A worker: it interprets a program and exchanges blocks with the servers.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -118,6 +119,11 @@ class Worker {
 
   Step fail(const std::string& text);
   Step fail(const Status& status) { return fail(status.message()); }
+  std::string name_of(std::uint32_t array,
+                      const std::array<std::int64_t, kMaxRank>& segments) const;
+  std::string name_of(const BlockPlace& place) const {
+    return name_of(place.array, place.segments);
+  }
   std::string where_text(std::uint32_t instruction) const;
   std::string bound_indices() const;
 

@@ -111,14 +111,18 @@ def run_job(native: paths.Native, *arguments: object) -> subprocess.CompletedPro
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
 
 
-def test_an_error_ends_all_ranks_of_mpi(native: paths.Native, tmp_path: Path) -> None:
-    job = prepare(tmp_path, HEAD + "  x = 1.0 / (rank - 1.0)\n  sip_barrier\nendsial p\n")
-    for mpi in ("openmpi", "mpich"):
-        if shutil.which(f"mpiexec.{mpi}") is None:
-            continue
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_an_error_ends_all_ranks_of_mpi(native: paths.Native, tmp_path: Path, mpi: str) -> None:
+    if shutil.which(f"mpiexec.{mpi}") is None:
+        pytest.skip(f"{mpi} is not installed")
+    for body, words in (
+        ("  x = 1.0 / (rank - 1.0)\n  sip_barrier", "p:13: error R07"),
+        (UNEQUAL, "p:14: error R09"),
+    ):
+        job = prepare(tmp_path, f"{HEAD}{body}\nendsial p\n")
         done = run_job(native, job, "-n", 4, "--mpi", mpi)
         assert done.returncode == 3
-        assert "p:13: error R07" in done.stderr
+        assert done.stderr.count(words) == 1, done.stderr
 
 
 def loops(*statements: str) -> str:

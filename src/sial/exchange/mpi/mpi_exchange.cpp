@@ -3,8 +3,8 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <utility>
 
@@ -65,10 +65,6 @@ Result<std::unique_ptr<MpiExchange>> MpiExchange::create(int* argc, char*** argv
   made->rank_ = static_cast<Rank>(rank);
   made->ranks_ = static_cast<Rank>(ranks);
   made->arriving_.resize(made->ranks_);
-  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
-  int length = 0;
-  MPI_Get_processor_name(name.data(), &length);
-  made->host_.assign(name.data(), static_cast<std::size_t>(length));
   return made;
 }
 

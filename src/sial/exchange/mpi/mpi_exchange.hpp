@@ -27,7 +27,6 @@ class MpiExchange final : public Exchange {
 
   Rank rank() const noexcept { return rank_; }
   Rank ranks() const noexcept { return ranks_; }
-  const std::string& host() const noexcept { return host_; }
 
   /// Checks that all ranks run the same thing.   Threads: the one that created this
   /// Errors: version_mismatch, on every rank
@@ -73,13 +72,11 @@ class MpiExchange final : public Exchange {
 
   std::unique_ptr<Mpi> mpi_;
   Rank rank_ = 0, ranks_ = 1;
-  std::string host_;
   BlockPool pool_;
   std::mutex mutex_;
   std::condition_variable arrived_, woken_;
   std::deque<Message> outgoing_, incoming_;
   bool wake_ = false;
-  std::uint64_t idle_steps_ = 0;
   std::list<Sending> sending_;
   std::vector<std::deque<Arriving>> arriving_;  // per rank, in the order of their headers
   std::size_t arriving_count_ = 0;

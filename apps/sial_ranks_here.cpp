@@ -1,0 +1,42 @@
+#include <algorithm>
+
+#include "sial/exchange/sim/simulation.hpp"
+#include "sial_ranks.hpp"
+
+namespace ob::apps {
+namespace {
+
+class RanksHere final : public Ranks {
+ public:
+  explicit RanksHere(const SialOptions& options) : options_(options) {}
+
+  bool first() const noexcept override { return true; }
+  Status compare(std::uint64_t /*checksum*/) override { return {}; }
+  Status run(const sial::WorkerSetting& setting, const Look& look) override {
+    sial::Simulation simulation(setting, server_options(options_, 0), options_.seed);
+    OB_RETURN_IF_ERROR(simulation.run());
+    for (sial::Rank rank = 0; rank < setting.workers; ++rank) {
+      look(rank, simulation.worker(rank));
+    }
+    return {};
+  }
+  std::string dump_path(const std::string& path) const override { return path; }
+  void close(int /*status*/) override {}
+
+ private:
+  const SialOptions options_;
+};
+
+}  // namespace
+
+sial::BlockServer::Options server_options(const SialOptions& options, sial::Rank rank) {
+  return {rank, options.server_memory_bytes, options.races == "iteration"};
+}
+
+std::unique_ptr<Ranks> ranks_here(SialOptions& options) {
+  options.workers = std::max(1U, options.workers);
+  options.servers = std::max(1U, options.servers);
+  return std::make_unique<RanksHere>(options);
+}
+
+}  // namespace ob::apps
