@@ -156,22 +156,25 @@ void take_defaults(const RunDefaults& run, ob::apps::SialOptions& options) {
   options.drop_cache = options.drop_cache || run.drop_cache.value_or(false);
 }
 
-// Warns of keys under [run] that this version reads and does not follow yet.
-void warn_of_defaults(const RunDefaults& run) {
+// Warns of keys that this version reads and does not follow yet.
+void warn_of_keys(const Job& job) {
+  const RunDefaults& run = job.run;
   const auto warn = [](const char* key, bool given) {
     if (!given) return;
-    std::fprintf(stderr, "outboard-sial: warning: run.%s has no effect in this version\n", key);
+    std::fprintf(stderr, "outboard-sial: warning: %s has no effect in this version\n", key);
   };
+  warn("plugins", !job.plugins.empty());
   const std::string schedule = run.schedule.value_or("");
-  warn("schedule", schedule == "guided" || schedule == "measured");
-  warn("spill", run.spill.has_value());
-  warn("prefetch", run.prefetch.has_value() || !run.prefetch_lines.empty());
-  warn("placement", run.placement.has_value());
-  warn("place", run.place.has_value());
-  warn("deterministic", run.deterministic.has_value());
-  warn("check", run.check.has_value());
-  warn("checkpoint", run.checkpoint_s.has_value());
-  warn("liveness", run.liveness_s.has_value());
+  warn("run.schedule", schedule == "guided" || schedule == "measured");
+  warn("run.spill", run.spill.has_value());
+  warn("run.prefetch", run.prefetch.has_value() || !run.prefetch_lines.empty());
+  warn("run.placement", run.placement.has_value());
+  warn("run.place", run.place.has_value());
+  warn("run.deterministic", run.deterministic.has_value());
+  warn("run.check", run.check.has_value());
+  warn("run.checkpoint", run.checkpoint_s.has_value());
+  warn("run.strict", run.strict.has_value());
+  warn("run.liveness", run.liveness_s.has_value());
 }
 
 // Returns the folder of what the job saves.
@@ -226,7 +229,7 @@ int main(int argc, char** argv) {
   if (!ranks.ok()) return complain(ranks.status(), kUsage);
   int status = kUsage;
   if (job.ok()) {
-    if ((*ranks)->first()) warn_of_defaults(job->run);
+    if ((*ranks)->first()) warn_of_keys(*job);
     status = run(**ranks, *job, options);
   } else if ((*ranks)->first()) {
     complain(job.status(), kUsage);

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from outboard import paths
 from outboard.errors import OutboardError
+from outboard.sial import bytecode
 from outboard.sial.compiler import Options, compile_file
+from outboard.sial.files import replace_file
 from outboard.version import version
 
 MPIS = ("openmpi", "mpich")
@@ -29,24 +33,41 @@ class Start:
 
 
 def compile_sources(job: Path, folders: Sequence[Path]) -> str:
-    """Compiles the job's programs whose sources are newer than their byte code.
+    """Compiles the job's programs of which a file has changed since they were compiled.
 
     Returns the warnings. Raises OutboardError with the diagnostics if a program has mistakes."""
     warnings = ""
-    for name in _programs(job):
-        source = job.parent / name
+    programs = _keys(job).get("programs", [])
+    # The runtime reports what is wrong with the job file.
+    for name in programs if isinstance(programs, list) else []:
+        source = job.parent / str(name)
         if source.suffix not in (".sial", ".sialx") or not source.exists():
             continue
         code = source.with_suffix(".sialc")
-        if code.exists() and code.stat().st_mtime_ns > source.stat().st_mtime_ns:
-            continue
         options = Options(folders=tuple(folders), compiler=f"outboard {version()}")
+        if _is_current(code, options.compiler):
+            continue
         result = compile_file(source, str(source), options)
         if result.code is None:
             raise OutboardError(f"{source} does not compile\n{result.render()}".rstrip())
         warnings += result.render()
-        code.write_bytes(result.code)
+        replace_file(code, result.code)
     return warnings
+
+
+def _is_current(code: Path, compiler: str) -> bool:
+    """True if this compiler made the byte code from files that have not changed since."""
+    try:
+        program = bytecode.read(code.read_bytes())
+        texts = program["string"]
+        if texts[program["program"][0]["compiler"]]["text"] != compiler:
+            return False
+        return all(
+            hashlib.sha256(Path(texts[one["name"]]["text"]).read_bytes()).digest() == one["sha256"]
+            for one in program["source"]
+        )
+    except (OSError, OutboardError):
+        return False
 
 
 def command_line(start: Start) -> tuple[list[str], dict[str, str]]:
@@ -55,7 +76,10 @@ def command_line(start: Start) -> tuple[list[str], dict[str, str]]:
     environment = dict(os.environ)
     if start.ranks == 1:
         return [str(_program(folder, "outboard-sial")), str(start.job), *start.passed], environment
-    mpi = start.mpi or _installed(folder)
+    defaults = _keys(start.job).get("run", {})
+    mpi = start.mpi or (defaults.get("mpi") if isinstance(defaults, dict) else None)
+    if mpi not in MPIS:
+        mpi = _installed(folder)
     starter = shutil.which(f"mpiexec.{mpi}")
     if starter is None:
         raise OutboardError(f"mpiexec.{mpi} is not there (install {mpi}-bin or {mpi})")
@@ -71,14 +95,12 @@ def command_line(start: Start) -> tuple[list[str], dict[str, str]]:
     return [*command, str(program), str(start.job), *start.passed], environment
 
 
-def _programs(job: Path) -> list[str]:
+def _keys(job: Path) -> dict[str, Any]:
     try:
         with job.open("rb") as file:
-            programs = tomllib.load(file).get("programs", [])
+            return tomllib.load(file)
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise OutboardError(f"cannot read {job} ({error})", exit_code=2) from error
-    # The runtime reports what is wrong with the job file.
-    return [one for one in programs if isinstance(one, str)] if isinstance(programs, list) else []
 
 
 def _program(folder: Path, name: str) -> Path:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 from types import ModuleType
 
 import click
 
 from outboard.errors import OutboardError
+from outboard.sial.files import replace_file
 
 _INSTALL = "run: pip install 'outboard[sial]'"
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -88,7 +88,7 @@ def compile_(
         click.echo(result.render(), err=True, nl=False)
         failed |= result.diagnostics.errors > 0
         if result.code is not None:
-            _write(output or file.with_suffix(".sialc"), result.code)
+            replace_file(output or file.with_suffix(".sialc"), result.code)
     sys.exit(1 if failed else 0)
 
 
@@ -108,7 +108,7 @@ def disassemble(file: Path, output: Path | None) -> None:
     program = bytecode.read(_contents(file))
     text = _module("disassemble").disassemble(program, file.parent)
     if output:
-        _write(output, text.encode())
+        replace_file(output, text.encode())
     else:
         click.echo(text, nl=False)
 
@@ -131,7 +131,7 @@ def assemble(file: Path, output: Path | None) -> None:
     except UnicodeDecodeError as error:
         raise OutboardError(f"{file} is no text (a byte is no UTF-8)") from error
     program = _module("assemble").assemble(text)
-    _write(output or file.with_suffix(".sialc"), bytecode.write(program))
+    replace_file(output or file.with_suffix(".sialc"), bytecode.write(program))
 
 
 @command.command("run")
@@ -196,16 +196,3 @@ def _contents(file: Path) -> bytes:
         return file.read_bytes()
     except OSError as error:
         raise OutboardError(f"cannot read {file} ({error.strerror})", exit_code=2) from error
-
-
-def _write(file: Path, data: bytes) -> None:
-    """Replaces a file at once, so that a reader never finds half of it."""
-    try:
-        with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".sialc-", delete=False) as part:
-            part.write(data)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(part.name, 0o666 & ~mask)
-        os.replace(part.name, file)
-    except OSError as error:
-        raise OutboardError(f"cannot write {file} ({error.strerror})", exit_code=2) from error

@@ -294,3 +294,18 @@ def test_a_pardo_that_workers_leave_early(native: paths.Native, tmp_path: Path) 
         assert done.returncode == 0, done.stderr
         for state in json.loads(dump.read_text()):
             assert state["scalars"]["x"] == 36.0, f"{workers} workers"
+
+
+def test_run_compiles_what_has_changed(native: paths.Native, tmp_path: Path) -> None:
+    """A file that the program imports counts, and the time of a file does not."""
+    (tmp_path / "tools.sial").write_text("sial tools\n  int k = 4\nendsial tools\n")
+    source = 'import "tools.sial"\nsial p\n  print k\nendsial p\n'
+    job = prepare(tmp_path, 'sial p\n  print "other"\nendsial p\n', JOB)
+    (tmp_path / "p.sial").write_text(source)
+    assert run_job(native, job).stdout == "3:  k = 4\n"
+    made = (tmp_path / "p.sialc").stat().st_mtime_ns
+    os.utime(tmp_path / "p.sial")
+    assert run_job(native, job).stdout == "3:  k = 4\n"
+    assert (tmp_path / "p.sialc").stat().st_mtime_ns == made
+    (tmp_path / "tools.sial").write_text("sial tools\n  int k = 5\nendsial tools\n")
+    assert run_job(native, job).stdout == "3:  k = 5\n"
