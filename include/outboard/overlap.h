@@ -25,7 +25,7 @@ extern "C" {
 typedef struct ob_overlap_runtime_s* ob_overlap_runtime;
 typedef struct ob_overlap_plan_s* ob_overlap_plan;
 
-/* Who moves the messages. */
+/* The mover of the messages. */
 enum {
   OB_OVERLAP_AUTOMATIC = 0, /* the first iterations try the others, and the fastest stays */
   OB_OVERLAP_SYNC = 1,      /* start waits */

@@ -106,7 +106,7 @@ Status Runtime::tick() {
 }
 
 bool Runtime::poll() {
-  // Whoever finds another thread here goes on computing.
+  // A thread that finds another one here goes on computing.
   if (driving_.test_and_set(std::memory_order_acquire)) return false;
   bool moved = false;
   const auto over = std::remove_if(driven_.begin(), driven_.end(), [&](Plan* plan) {
