@@ -38,6 +38,7 @@ class Site(NamedTuple):
     client: PoolClient
     daemons: list[Daemon]
     run: str  # the start of `outboard run` in a job
+    slow: Path  # while this file exists, prologs stay for a minute after they have a lease
 
     def held(self, prefix: str = "slurm.") -> list[Any]:
         rows = self.client.pages("/v1/leases", "leases")
@@ -59,12 +60,14 @@ def site(tmp_path_factory: pytest.TempPathFactory, native: paths.Native) -> Iter
     launcher = folder / "outboard"
     launcher.write_text(
         f"#!/bin/sh\nPYTHONPATH={ROOT}/python OUTBOARD_NATIVE_DIR={native.root} "
-        f'exec {sys.executable} -m outboard "$@"\n'
+        f'{sys.executable} -m outboard "$@"\n'
+        # A test makes this file so that a prolog is still there when the job is cancelled.
+        f'status=$?; [ "$2" != acquire ] || [ ! -e {folder}/slow ] || sleep 60; exit $status\n'
     )
     launcher.chmod(0o755)
     settings = f"OUTBOARD_POOL={manager.url}\nOUTBOARD={launcher}\n"
     cluster = Cluster(folder / "c", settings, licenses=3)
-    yield Site(cluster, manager, manager.local(), daemons, f"{launcher} run")
+    yield Site(cluster, manager, manager.local(), daemons, f"{launcher} run", folder / "slow")
     for row in cluster.said("squeue", "-h", "-o", "%A").split():
         cluster.said("scancel", row)
     until(lambda: not cluster.said("squeue", "-h"), "no job is left")
@@ -154,6 +157,8 @@ def test_however_a_job_ends_its_devices_are_free(how: str, site: Site) -> None:
     ends = {"exit": "exit 3", "crash": "kill -SEGV $$"}.get(how, "sleep 300")
     job = site.cluster.submit(f"sleep 1; {ends}", "--licenses=accelerator")
     until(lambda: site.held(f"slurm.test.{job}."), f"it has a lease; {site.cluster.logs()}")
+    if how in ("scancel", "kill"):
+        site.cluster.wait_for(job, "RUNNING")
     if how == "scancel":
         site.cluster.said("scancel", str(job))
     elif how == "kill":
@@ -161,6 +166,17 @@ def test_however_a_job_ends_its_devices_are_free(how: str, site: Site) -> None:
     until(lambda: site.cluster.state(job) not in ("RUNNING", "PENDING", "COMPLETING"), "it ends")
     until(lambda: not site.held(), "its lease is over")
     until_released(site)
+
+
+def test_a_job_cancelled_during_its_prolog_keeps_nothing(site: Site) -> None:
+    site.slow.touch()
+    job = site.cluster.submit("echo ran", "--licenses=accelerator")
+    until(lambda: site.held(f"slurm.test.{job}."), f"it has a lease; {site.cluster.logs()}")
+    assert site.cluster.state(job) == "CONFIGURING"
+    site.cluster.said("scancel", str(job))
+    site.slow.unlink()
+    until_released(site)
+    assert site.cluster.output(job) == ""
 
 
 def test_a_requeued_job_gets_another_lease(site: Site) -> None:
