@@ -21,7 +21,9 @@
 #include "sial/job/binding.hpp"
 #include "sial/job/read_job.hpp"
 #include "sial_options.hpp"
+#include "sial_prefetch.hpp"
 #include "sial_ranks.hpp"
+#include "sial_report.hpp"
 #include "state_dump.hpp"
 
 namespace {
@@ -49,6 +51,7 @@ struct Loaded {
   Binding binding;
   std::optional<Geometry> geometry;
   std::uint64_t checksum = 0;  // of the byte code
+  std::vector<std::optional<unsigned>> prefetch_depths;
 };
 
 Result<std::vector<char>> file_bytes(const std::filesystem::path& path) {
@@ -61,7 +64,8 @@ Result<std::vector<char>> file_bytes(const std::filesystem::path& path) {
   return bytes;
 }
 
-Result<std::unique_ptr<Loaded>> load(const Job& job, const std::string& name) {
+Result<std::unique_ptr<Loaded>> load(const Job& job, const std::string& name,
+                                     const std::string& prefetch) {
   std::filesystem::path path = job.folder / name;
   path.replace_extension(".sialc");
   OB_ASSIGN_OR_RETURN(const std::vector<char> bytes, file_bytes(path));
@@ -71,14 +75,17 @@ Result<std::unique_ptr<Loaded>> load(const Job& job, const std::string& name) {
   OB_ASSIGN_OR_RETURN(loaded->binding, bind(loaded->program, job));
   OB_ASSIGN_OR_RETURN(loaded->geometry, Geometry::create(loaded->program, loaded->binding.layout));
   loaded->checksum = ob::checksum(std::as_bytes(std::span(bytes)));
+  OB_ASSIGN_OR_RETURN(loaded->prefetch_depths,
+                      ob::apps::prefetch_depths(loaded->program, prefetch, job.run.prefetch_lines));
   return loaded;
 }
 
-Result<std::vector<std::unique_ptr<Loaded>>> load_all(const Job& job) {
+Result<std::vector<std::unique_ptr<Loaded>>> load_all(const Job& job,
+                                                      const std::string& prefetch) {
   std::vector<std::unique_ptr<Loaded>> programs;
   std::string problems;
   for (const std::string& name : job.programs) {
-    auto loaded = load(job, name);
+    auto loaded = load(job, name, prefetch);
     if (loaded.ok()) {
       programs.push_back(std::move(*loaded));
     } else {
@@ -109,6 +116,8 @@ WorkerSetting setting_of(const Loaded& loaded, const ob::apps::SialOptions& opti
   setting.memory_bytes = options.worker_memory_bytes;
   setting.saved = &saved;
   setting.drop_cache = options.drop_cache;
+  setting.prefetch_depths = loaded.prefetch_depths;
+  setting.report = !options.report.empty();
   setting.print = [](std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
@@ -152,6 +161,7 @@ void take_defaults(const RunDefaults& run, ob::apps::SialOptions& options) {
   take(options.server_memory_bytes, run.server_memory);
   take(options.schedule, run.schedule);
   take(options.races, run.races);
+  take(options.prefetch, run.prefetch);
   if (options.races.empty()) options.races = "worker";
   options.drop_cache = options.drop_cache || run.drop_cache.value_or(false);
 }
@@ -167,7 +177,6 @@ void warn_of_keys(const Job& job) {
   const std::string schedule = run.schedule.value_or("");
   warn("run.schedule", schedule == "guided" || schedule == "measured");
   warn("run.spill", run.spill.has_value());
-  warn("run.prefetch", run.prefetch.has_value() || !run.prefetch_lines.empty());
   warn("run.placement", run.placement.has_value());
   warn("run.place", run.place.has_value());
   warn("run.deterministic", run.deterministic.has_value());
@@ -184,7 +193,7 @@ std::filesystem::path state_folder(const Job& job, const ob::apps::SialOptions& 
 }
 
 int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options) {
-  auto programs = load_all(job);
+  auto programs = load_all(job, options.prefetch);
   if (!programs.ok()) return ranks.first() ? complain(programs.status(), kUsage) : kUsage;
   if (const Status same = ranks.compare(checksum_of(*programs)); !same.ok()) {
     return ranks.first() ? complain(same, kUsage) : kUsage;
@@ -196,6 +205,7 @@ int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options) 
   const SuperFunctions functions = builtin_functions(*lapack);
   const SavedObjects saved(state_folder(job, options));
   ob::apps::StateDump dump;
+  ob::apps::SialReport report;
   for (const auto& loaded : *programs) {
     if (ranks.first()) {
       for (const std::string& warning : loaded->binding.warnings) {
@@ -211,8 +221,13 @@ int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options) 
       // In one process, all workers share the job's copy: worker 0 leaves its own.
       if (rank == 0 || !ranks.first()) keep_statics(loaded->program, worker, job);
       if (!options.dump_state.empty()) dump.add(loaded->program, rank, worker);
+      if (rank == 0 && setting.report) report.add(setting, worker);
     });
     if (!done.ok()) return complain(done, status_of(done));
+  }
+  if (ranks.first() && !options.report.empty()) {
+    const Status written = report.write(options.report);
+    if (!written.ok()) return complain(written, kUsage);
   }
   if (options.dump_state.empty()) return 0;
   const Status written = dump.write(ranks.dump_path(options.dump_state));

@@ -28,6 +28,9 @@ SialOptions read_sial_options(int argc, char** argv) {
       ->check(CLI::Range(1, 1024));
   app.add_option("--seed", options.seed,
                  "without MPI: choose at random who runs and which message arrives next");
+  app.add_option("--prefetch", options.prefetch,
+                 "blocks that a get fetches ahead: auto, off or a number [auto; off for one rank]");
+  app.add_option("--report", options.report, "write what each line did to this JSON file");
   app.add_option("--state", options.state, "folder of saved objects [NAME.state beside the job]");
   app.add_option("--dump-state", options.dump_state,
                  "write variables, statics and blocks of all workers to this JSON file");

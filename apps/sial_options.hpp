@@ -17,6 +17,8 @@ struct SialOptions {
   std::string races;  ///< empty: worker
   std::string state;  ///< folder; empty: that of the job file
   std::string dump_state;
+  std::string report;    ///< file
+  std::string prefetch;  ///< auto, off or a number; empty: the job's
   unsigned threads = 1;
   bool drop_cache = false;
 };

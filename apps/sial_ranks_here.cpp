@@ -36,6 +36,7 @@ sial::BlockServer::Options server_options(const SialOptions& options, sial::Rank
 std::unique_ptr<Ranks> ranks_here(SialOptions& options) {
   options.workers = std::max(1U, options.workers);
   options.servers = std::max(1U, options.servers);
+  if (options.prefetch.empty()) options.prefetch = "off";  // blocks are there at once
   return std::make_unique<RanksHere>(options);
 }
 

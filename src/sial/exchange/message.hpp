@@ -15,7 +15,8 @@ using Rank = std::uint32_t;
 enum class MessageKind : std::uint8_t {
   // from a worker to a server
   get,           ///< asks for a block; the answer is data, absent or failure
-  touch,         ///< notes a get of a block that the sender still holds from an earlier epoch
+  prefetch,      ///< the same ahead of time: no access yet; `touch` follows if it is used
+  touch,         ///< notes a get of a block that the sender holds already
   put,           ///< replaces a block; the answer is done or failure
   accumulate,    ///< adds `factor` x the block
   fill,          ///< sets every element of the block to `factor`
@@ -59,6 +60,8 @@ struct Message {
   std::uint32_t instruction = 0;
   std::uint64_t iteration = 0;  ///< of the pardo, for races by iteration
   double factor = 1;
+  bool ahead = false;           ///< the answer to a prefetch: others may overtake it; not sent
+  std::int64_t arrived_ns = 0;  ///< steady clock of the receiver; 0: not known; not sent
   Shape shape;  ///< of the block that fill, add and scale mean
   ConstBlockPtr block;
   std::string text;

@@ -26,6 +26,7 @@ BlockServer::BlockServer(const Options& options, Exchange& exchange)
 
 void BlockServer::receive(const Message& message) {
   StoredArray& array = arrays_[message.array];
+  if (message.kind == MessageKind::prefetch) return prefetch(array, message);
   if (!enter_generation(array, message)) return;
   switch (message.kind) {
     case MessageKind::get: return get(array, message);
@@ -96,6 +97,17 @@ void BlockServer::get(StoredArray& array, const Message& message) {
   if (stored.block == nullptr) return answer(message, MessageKind::absent);
   Message reply = answer_to(message, MessageKind::data);
   reply.block = stored.block;
+  exchange_.send(std::move(reply));
+}
+
+// A prefetch is no access, so it meets no race; the touch that follows when the block is used does.
+void BlockServer::prefetch(const StoredArray& array, const Message& message) {
+  const auto found = array.blocks.find(message.number);
+  const bool there = message.generation == array.generation && found != array.blocks.end() &&
+                     found->second.block != nullptr;
+  Message reply = answer_to(message, there ? MessageKind::data : MessageKind::absent);
+  if (there) reply.block = found->second.block;
+  reply.ahead = true;
   exchange_.send(std::move(reply));
 }
 

@@ -50,6 +50,7 @@ class BlockServer {
   // Notes the access. Returns false after a race, which it reports.
   bool enter_access(Stored& stored, BlockAccess access, const Message& message);
   void get(StoredArray& array, const Message& message);
+  void prefetch(const StoredArray& array, const Message& message);
   void write(StoredArray& array, const Message& message);
   Status apply(Stored& stored, const Message& message);
   void save(const StoredArray& array, const Message& message);

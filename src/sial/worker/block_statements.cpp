@@ -60,17 +60,10 @@ Worker::Step Worker::operand_at(const BlockPlace& place, ConstView& view) {
     return Step::next;
   }
   if (array.storage == Storage::distributed || array.storage == Storage::served) {
-    const auto found = fetched_[place.array].find(place.number);
-    if (found == fetched_[place.array].end() || !found->second.granted) {
-      return fail("R01 " + name_of(place) +
-                  " is used without a get (in this epoch and iteration); get it before");
-    }
-    if (found->second.pending) return Step::wait;
-    if (found->second.block == nullptr) {
-      return fail("R01 " + name_of(place) + " is used, but was never put");
-    }
-    view = Geometry::alone<const double>(place, found->second.block->data());
-    return Step::next;
+    const Block* block = nullptr;
+    const Step found = granted_block(place, block);
+    if (found == Step::next) view = Geometry::alone<const double>(place, block->data());
+    return found;
   }
   if (array.contiguous) {
     View region;

@@ -55,11 +55,11 @@ Worker::Step Worker::barrier() {
   if (!contributed_) {
     if (open_requests_ != 0) return Step::wait;
     for (const auto& [array, number] : pending_) {
-      const auto found = fetched_[array].find(number);
-      if (found == fetched_[array].end()) continue;
-      if (found->second.pending) return Step::wait;
-      if (found->second.block == nullptr) {
-        at_ = found->second.instruction;
+      const FetchedBlock* const found = fetched_.find(array, number);
+      if (found == nullptr) continue;
+      if (found->pending) return Step::wait;
+      if (found->block == nullptr && found->epoch == epoch_) {
+        at_ = found->instruction;
         return fail("R01 a block of " + program_.arrays[array].name +
                     " is fetched, but was never put");
       }
@@ -82,11 +82,11 @@ Worker::Step Worker::finish_barrier(const Message& result) {
   ++epoch_;
   pardo_count_ = 0;
   std::fill(changed_.begin(), changed_.end(), false);
-  for (std::size_t array = 0; array < fetched_.size(); ++array) {
+  for (std::uint32_t array = 0; array < program_.arrays.size(); ++array) {
     const bool changed = (result.words[array / 64] >> (array % 64) & 1) != 0;
-    if (changed || setting_.drop_cache) fetched_[array].clear();
-    for (auto& [number, fetched] : fetched_[array]) fetched.granted = false;
+    if (changed || setting_.drop_cache) fetched_.forget_all(array);
   }
+  fetched_.end_grants();
   for (auto& list : granted_) list.clear();
   return Step::next;
 }

@@ -51,15 +51,27 @@ Worker::Step Worker::halt() {
   if (!last_barrier_passed_) {
     if (const Step step = barrier(); step != Step::next) return step;
     last_barrier_passed_ = true;
+    counts_.run_ns = now_ns() - begun_ns_;
+  }
+  if (setting_.report && !counts_added_) {
+    if (const Step step = add_counts(); step != Step::next) return step;
+    counts_added_ = true;
   }
   return save();
 }
 
 Worker::Step Worker::begin_loop() {
-  const std::uint32_t number = instruction().a;
+  std::optional<ActiveLoop> active = enter(instruction().a);
+  if (!active) return Step::failed;
+  loops_.push_back(std::move(*active));
+  return next_iteration();
+}
+
+std::optional<ActiveLoop> Worker::enter(std::uint32_t number) {
   const Loop& loop = program_.loops[number];
   ActiveLoop active;
   active.loop = number;
+  active.execution = ++executions_;
   active.total = 1;
   for (const std::uint32_t index : loop.indices) {
     const Index& record = program_.indices[index];
@@ -72,16 +84,16 @@ Worker::Step Worker::begin_loop() {
     active.upper.push_back(upper);
     const auto count = static_cast<std::uint64_t>(std::max<std::int64_t>(upper - lower + 1, 0));
     if (count != 0 && active.total > std::numeric_limits<std::uint64_t>::max() / 2 / count) {
-      return fail("R05 the loop has more iterations than can be counted");
+      fail("R05 the loop has more iterations than can be counted");
+      return std::nullopt;
     }
     active.total *= count;
   }
-  loops_.push_back(std::move(active));
-  return next_iteration();
+  return active;
 }
 
-void Worker::set_indices(const Loop& loop, const ActiveLoop& active) {
-  std::uint64_t raw = active.next;
+void Worker::set_indices(const ActiveLoop& active, std::uint64_t raw) {
+  const Loop& loop = program_.loops[active.loop];
   for (std::size_t i = 0; i < loop.indices.size(); ++i) {  // the first index runs fastest
     const auto count = static_cast<std::uint64_t>(active.upper[i] - active.lower[i] + 1);
     values_[loop.indices[i]] = active.lower[i] + static_cast<std::int64_t>(raw % count);
@@ -91,6 +103,7 @@ void Worker::set_indices(const Loop& loop, const ActiveLoop& active) {
 
 // Evaluates the where clauses. Returns nothing after an error.
 std::optional<bool> Worker::survives(const Loop& loop) {
+  if (loop.begin + 1 == loop.body) return true;
   const std::uint32_t before = at_;
   bool all = true;
   for (at_ = loop.begin + 1; at_ < loop.body && all; ++at_) {
@@ -116,25 +129,36 @@ bool Worker::divides_all(const ActiveLoop& active) const {
 bool Worker::is_mine(const Loop& loop, ActiveLoop& active) {
   if (loop.kind != LoopKind::pardo) return true;
   const std::uint64_t survivor = active.survivors++;
-  const std::uint64_t number = divides_all(active) ? active.next : pardo_count_ + survivor;
+  const std::uint64_t number = divides_all(active) ? active.candidate : pardo_count_ + survivor;
   return number % setting_.workers == rank_;
+}
+
+bool Worker::find_next(ActiveLoop& active) {
+  const Loop& loop = program_.loops[active.loop];
+  for (; active.candidate < active.total; ++active.candidate) {
+    set_indices(active, active.candidate);
+    const std::optional<bool> survived = survives(loop);
+    if (!survived) return false;
+    if (!*survived || !is_mine(loop, active)) continue;
+    active.coming.push_back(active.candidate++);
+    return true;
+  }
+  return false;
 }
 
 Worker::Step Worker::next_iteration() {
   ActiveLoop& active = loops_.back();
-  const Loop& loop = program_.loops[active.loop];
-  if (active.started) ++active.next;
-  active.started = true;
-  for (; active.next < active.total; ++active.next) {
-    set_indices(loop, active);
-    const std::optional<bool> survived = survives(loop);
-    if (!survived) return Step::failed;
-    if (!*survived || !is_mine(loop, active)) continue;
-    if (loop.kind == LoopKind::pardo) iteration_ = active.next + 1;
-    at_ = loop.body;
-    return Step::jumped;
+  if (active.coming.empty() && !find_next(active)) {
+    return failure_.empty() ? leave_loop() : Step::failed;
   }
-  return leave_loop();
+  const std::uint64_t raw = active.coming.front();
+  active.coming.pop_front();
+  ++active.begun;
+  set_indices(active, raw);
+  const Loop& loop = program_.loops[active.loop];
+  if (loop.kind == LoopKind::pardo) iteration_ = raw + 1;
+  at_ = loop.body;
+  return Step::jumped;
 }
 
 // Forgets what belongs to the iteration of the innermost loop.
@@ -143,8 +167,7 @@ void Worker::drop_iteration() {
   store_.end_iteration(depth);
   if (depth > granted_.size()) return;
   for (const auto& [array, number] : granted_[depth - 1]) {
-    const auto found = fetched_[array].find(number);
-    if (found != fetched_[array].end()) found->second.granted = false;
+    if (FetchedBlock* found = fetched_.find(array, number)) found->granted = false;
   }
   granted_[depth - 1].clear();
 }

@@ -85,7 +85,7 @@ Worker::Step Worker::persistence() {
     std::copy(data->data.begin(), data->data.end(), whole.data());
     return Step::next;
   }
-  fetched_[now.a].clear();
+  fetched_.forget_all(now.a);
   changed_[now.a] = true;
   if (rank_ != 0) return Step::next;  // one worker tells the servers
   for (Rank server = 0; server < setting_.servers; ++server) {

@@ -39,8 +39,10 @@ Worker::Step Worker::get() {
   if (const Status found = geometry_.resolve(instruction().a, values_, place); !found.ok()) {
     return fail(found);
   }
-  Fetched& fetched = fetched_[place.array][place.number];
-  const bool held = fetched.pending || fetched.block != nullptr;
+  due_.push_back({instruction().b, place.number});
+  FetchedBlock& fetched = fetched_.entry(place.array, place.number);
+  const bool asked = fetched.pending || fetched.request != 0;
+  const bool first = fetched.epoch == FetchedBlock::kNever;
   if (!fetched.granted) {
     fetched.granted = true;
     if (!loops_.empty()) {
@@ -48,26 +50,53 @@ Worker::Step Worker::get() {
       granted_[loops_.size() - 1].emplace_back(place.array, place.number);
     }
   }
-  if (held && fetched.epoch == epoch_) return Step::next;
+  if (asked && fetched.epoch == epoch_) return Step::next;
   fetched.epoch = epoch_;
   fetched.instruction = at_;
-  if (held) {
-    // Nobody has changed the array since the block was fetched in an earlier epoch. The server must
-    // know of the access all the same, to find races.
-    ++open_requests_;
-    exchange_.send(message_to_server(MessageKind::touch, place.array, place.number));
+  if (!asked || first) pending_.emplace_back(place.array, place.number);
+  if (!asked) {
+    request_block(place, fetched, instruction().b, false);
     return Step::next;
   }
-  fetched.pending = true;
-  Message message = message_to_server(MessageKind::get, place.array, place.number);
-  fetched.request = message.request;
-  pending_.emplace_back(place.array, place.number);
-  exchange_.send(std::move(message));
+  // The block was fetched ahead, or in an earlier epoch and nobody has changed the array since. The
+  // server must know of the access all the same, to find races.
+  ++open_requests_;
+  exchange_.send(message_to_server(MessageKind::touch, place.array, place.number));
   return Step::next;
 }
 
-void Worker::forget_fetched(std::uint32_t array, std::uint64_t number) {
-  fetched_[array].erase(number);
+void Worker::request_block(const BlockPlace& place, FetchedBlock& fetched, std::uint32_t access,
+                           bool ahead) {
+  const MessageKind kind = ahead ? MessageKind::prefetch : MessageKind::get;
+  Message message = message_to_server(kind, place.array, place.number);
+  fetched.pending = true;
+  fetched.request = message.request;
+  fetched.ahead = ahead;
+  fetched.access = access;
+  fetched.sent_ns = now_ns();
+  GetCounts& counts = counts_.gets[fetched.access];
+  ++(ahead ? counts.ahead : counts.requests);
+  ++open_fetches_;
+  exchange_.send(std::move(message));
+}
+
+// Finds a block that a get of this iteration has fetched.
+Worker::Step Worker::granted_block(const BlockPlace& place, const Block*& block) {
+  FetchedBlock* fetched = fetched_.find(place.array, place.number);
+  if (fetched == nullptr || !fetched->granted) {
+    return fail("R01 " + name_of(place) +
+                " is used without a get (in this epoch and iteration); get it before");
+  }
+  if (fetched->pending) {
+    if (fetched->wait_from_ns == 0) fetched->wait_from_ns = now_ns();
+    return Step::wait;
+  }
+  if (fetched->block == nullptr) {
+    return fail("R01 " + name_of(place) + " is used, but was never put");
+  }
+  count_use(*fetched);
+  block = fetched->block.get();
+  return Step::next;
 }
 
 Worker::Step Worker::put_block() {
@@ -129,7 +158,7 @@ Worker::Step Worker::put_scalar() {
 }
 
 void Worker::send_write(Message message) {
-  forget_fetched(message.array, message.number);
+  fetched_.forget(message.array, message.number);
   changed_[message.array] = true;
   ++open_requests_;
   exchange_.send(std::move(message));
@@ -138,7 +167,7 @@ void Worker::send_write(Message message) {
 Worker::Step Worker::delete_array() {
   const std::uint32_t array = instruction().a;
   ++generations_[array];
-  fetched_[array].clear();
+  fetched_.forget_all(array);
   changed_[array] = true;
   for (Rank server = 0; server < setting_.servers; ++server) {
     Message message = message_to_server(MessageKind::delete_array, array, server);
@@ -175,11 +204,15 @@ void Worker::receive(Message message) {
 }
 
 void Worker::take_answer(const Message& message) {
-  const auto found = fetched_[message.array].find(message.number);
+  const std::int64_t arrived = message.arrived_ns != 0 ? message.arrived_ns : now_ns();
+  const bool others = --open_fetches_ != 0;
+  FetchedBlock* const fetched = fetched_.find(message.array, message.number);
   // A put or delete of this worker has made an older request void.
-  if (found == fetched_[message.array].end() || found->second.request != message.request) return;
-  found->second.pending = false;
-  found->second.block = message.block;
+  if (fetched == nullptr || fetched->request != message.request) return;
+  fetched->arrived_ns = arrived;
+  look_ahead_.arrived(fetched->sent_ns, arrived, answers_overlap_);
+  answers_overlap_ = others;
+  fetched_.arrive(*fetched, message.block);
 }
 
 void Worker::take_failure(const Message& message) {

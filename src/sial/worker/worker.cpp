@@ -1,6 +1,7 @@
 #include "sial/worker/worker.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace ob::sial {
@@ -17,7 +18,11 @@ Worker::Worker(const WorkerSetting& setting, Rank rank, Exchange& exchange)
       values_(program_.indices.size()),
       exits_(program_.loops.size()),
       generations_(program_.arrays.size()),
-      fetched_(program_.arrays.size()),
+      counts_{std::vector<GetCounts>(program_.accesses.size()),
+              std::vector<InstructionCounts>(setting.report ? program_.code.size() : 0)},
+      // The other half is for temps and locals.
+      fetched_(program_.arrays.size(), setting.memory_bytes / 2, counts_.gets),
+      look_ahead_(program_, setting.prefetch_depths, *this, counts_.gets),
       changed_(program_.arrays.size()),
       warned_(program_.code.size()) {
   for (std::uint32_t at = 0; at < code_.size(); ++at) {
@@ -33,7 +38,13 @@ Worker::Worker(const WorkerSetting& setting, Rank rank, Exchange& exchange)
 
 Worker::~Worker() = default;
 
+std::int64_t Worker::now_ns() noexcept {
+  const auto time = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+}
+
 Status Worker::begin() {
+  begun_ns_ = now_ns();
   ints_ = setting_.binding->ints;
   scalars_ = setting_.binding->scalars;
   at_ = program_.procs[0].begin;
@@ -50,8 +61,13 @@ Status Worker::begin() {
 Outcome Worker::run(std::uint64_t most_instructions) {
   if (!failure_.empty()) return Outcome::failed;
   for (std::uint64_t i = 0; i < most_instructions; ++i) {
-    switch (execute()) {
-      case Step::next: ++at_; break;
+    if (!due_.empty() && instruction().op != Opcode::get) look_ahead();
+    operands_ = 0;
+    switch (setting_.report ? execute_counted() : execute()) {
+      case Step::next:
+        ++at_;
+        operands_counted_ = 0;
+        break;
       case Step::jumped: break;
       case Step::wait: return Outcome::waiting;
       case Step::failed: return Outcome::failed;

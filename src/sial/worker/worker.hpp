@@ -19,9 +19,13 @@
 #include "sial/operations/scratch.hpp"
 #include "sial/persist/saved_objects.hpp"
 #include "sial/plugin/super_instruction.hpp"
+#include "sial/worker/active_loop.hpp"
 #include "sial/worker/block_store.hpp"
 #include "sial/worker/collective_hub.hpp"
+#include "sial/worker/counts.hpp"
+#include "sial/worker/fetched_blocks.hpp"
 #include "sial/worker/geometry.hpp"
+#include "sial/worker/look_ahead.hpp"
 
 namespace ob::sial {
 
@@ -44,6 +48,9 @@ struct WorkerSetting {
   std::uint64_t memory_bytes = 0;       ///< of blocks; 0: no limit
   const SavedObjects* saved = nullptr;  ///< nullptr: programs cannot save or restore
   bool drop_cache = false;              ///< no fetched block stays over a barrier
+  /// Per access of the program: blocks to fetch ahead; nothing: as measured. Empty: all as measured.
+  std::vector<std::optional<unsigned>> prefetch_depths;
+  bool report = false;  ///< measure single instructions, and add up the counters of all workers
   std::function<void(std::string_view)> print;
   std::function<void(std::string_view)> warn;
 };
@@ -54,10 +61,10 @@ enum class Outcome : std::uint8_t { running, waiting, finished, failed, stopped 
 /// Interprets the program from its start to its end. It never blocks: run() returns when it has to
 /// wait for a message.
 /// Threads: owner only
-class Worker {
+class Worker : private Future {
  public:
   Worker(const WorkerSetting& setting, Rank rank, Exchange& exchange);
-  ~Worker();
+  ~Worker() override;
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
@@ -75,6 +82,9 @@ class Worker {
   const std::vector<std::int64_t>& ints() const noexcept { return ints_; }
   const std::vector<double>& scalars() const noexcept { return scalars_; }
   BlockStore& store() noexcept { return store_; }
+  /// Returns this worker's counters; those of all workers together once a run with `report` has
+  /// finished.
+  const WorkerCounts& counts() const noexcept { return counts_; }
 
  private:
   union Value {
@@ -83,30 +93,19 @@ class Worker {
   };
   // The continuation after an instruction.
   enum class Step : std::uint8_t { next, jumped, wait, failed, finished, stopped };
-  struct ActiveLoop {
-    std::uint32_t loop = 0;
-    std::vector<std::int64_t> lower, upper;
-    std::uint64_t next = 0;  // raw number of the next iteration
-    std::uint64_t total = 0;
-    std::uint64_t survivors = 0;
-    bool started = false;
-  };
-  // A fetched block.
-  struct Fetched {
-    ConstBlockPtr block;
-    std::uint64_t request = 0;
-    std::uint64_t epoch = 0;        // of the last get
-    std::uint32_t instruction = 0;  // of that get
-    bool pending = false;
-    bool granted = false;  // a get is in force for the present iteration
-  };
   // An object to be saved.
   struct Saving {
     bool array = false;
     std::uint32_t number = 0;
   };
   using Number = std::pair<std::uint32_t, std::uint64_t>;  // array, block
+  // A get that was executed.
+  struct Foreseen {
+    std::uint32_t access = 0;
+    std::uint64_t number = 0;  // of the block
+  };
 
+  static std::int64_t now_ns() noexcept;
   const Instruction& instruction() const noexcept { return code_[at_]; }
   Step execute();
   Step execute_control();
@@ -134,7 +133,9 @@ class Worker {
   Step leave_loop();
   Step next_iteration();
   std::optional<bool> survives(const Loop& loop);
-  void set_indices(const Loop& loop, const ActiveLoop& active);
+  bool find_next(ActiveLoop& active) override;
+  void set_indices(const ActiveLoop& active, std::uint64_t raw) override;
+  std::optional<ActiveLoop> enter(std::uint32_t number) override;
   bool is_mine(const Loop& loop, ActiveLoop& active);
   void drop_iteration();
   bool divides_all(const ActiveLoop& active) const;
@@ -176,9 +177,22 @@ class Worker {
   Step delete_array();
   void send_write(Message message);
   Message message_to_server(MessageKind kind, std::uint32_t array, std::uint64_t number);
-  void forget_fetched(std::uint32_t array, std::uint64_t number);
+  Step granted_block(const BlockPlace& place, const Block*& block);
+  void request_block(const BlockPlace& place, FetchedBlock& fetched, std::uint32_t access,
+                     bool ahead);
   void take_answer(const Message& message);
   void take_failure(const Message& message);
+
+  // foresight.cpp
+  void look_ahead();
+  bool reaches(std::uint32_t from, std::uint32_t to) override;
+  bool foresee_step(std::uint32_t to, bool& known);
+  std::optional<std::uint64_t> fetch_ahead(std::uint32_t access) override;
+
+  // counting.cpp
+  void count_use(FetchedBlock& fetched);
+  Step execute_counted();
+  Step add_counts();
 
   // collectives.cpp
   Step collective(Contribution kind, Message part);
@@ -234,13 +248,23 @@ class Worker {
   std::vector<bool> exits_;        // per loop: `exit` or `return` may leave it
   std::uint64_t pardo_count_ = 0;  // survivors of balanced pardos since the last barrier
   std::uint64_t iteration_ = 0;    // of the present pardo
+  std::uint64_t executions_ = 0;   // of loops
   bool print_all_ = false;
 
   std::uint64_t epoch_ = 0;
   std::uint64_t next_request_ = 1;
   std::uint64_t open_requests_ = 0;  // puts and deletes that no server has answered
   std::vector<std::uint32_t> generations_;
-  std::vector<std::unordered_map<std::uint64_t, Fetched>> fetched_;
+  WorkerCounts counts_;
+  FetchedBlocks fetched_;
+  LookAhead look_ahead_;
+  std::vector<Foreseen> due_;          // gets whose look-ahead has not gone on yet
+  std::uint64_t open_fetches_ = 0;     // requests for blocks that no server has answered
+  bool answers_overlap_ = false;       // there were others when the last answer arrived
+  std::uint32_t operands_ = 0;         // read by the present instruction
+  std::uint32_t operands_counted_ = 0; // of these, counted before it had to wait
+  std::int64_t begun_ns_ = 0;
+  std::int64_t waits_since_ns_ = 0;    // 0: it does not wait
   std::vector<std::vector<Number>> granted_;  // per loop around, from outside
   std::vector<Number> pending_;               // fetched in this epoch
   std::vector<bool> changed_;                 // arrays that this worker wrote in this epoch
@@ -250,6 +274,7 @@ class Worker {
   bool contributed_ = false;
   std::optional<Message> result_;
   bool last_barrier_passed_ = false;
+  bool counts_added_ = false;
   std::map<std::string, Saving> saving_;  // by label
   std::optional<SavedTable> saved_;
   std::string saving_folder_;  // empty: the save has not begun

@@ -209,12 +209,82 @@ class _Writer:
   enddo r""")
         self.arrays[c] = rounds * self.arrays[a]
 
+    def guarded(self) -> None:
+        """Gets behind conditions: some depend on indices only, one on what the loop computes."""
+        a, b, c = self.some(), self.some(), f"d{len(self.arrays)}"
+        relation, holds = self.random.choice(
+            [("<=", lambda k, j: k <= j), ("!=", lambda k, j: k != j), (">", lambda k, j: k > j)]
+        )
+        every = self.random.randint(1, 3)
+        self.emit(f"""
+  pardo i, j{self.schedule()}
+    t[i,j] = 0.0
+    count = 0
+    do k
+      if k {relation} j
+        get {a}[i,k]
+        get {b}[k,j]
+        t[i,j] += {a}[i,k] * {b}[k,j]
+      else
+        get {b}[i,j]
+        t[i,j] -= {b}[i,j]
+      endif
+      count += 1
+      if count == {every}
+        get {a}[i,j]
+        t[i,j] += {a}[i,j]
+        count = 0
+      endif
+    enddo k
+    put {c}[i,j] = t[i,j]
+  endpardo i, j""")
+        left, right, made = self.arrays[a], self.arrays[b], np.zeros_like(self.arrays[a])
+        numbers = range(len(self.segments))
+        for i, j in ((i, j) for i in numbers for j in numbers):
+            part = made[self.block(i), self.block(j)]
+            for k in numbers:
+                if holds(k, j):
+                    part += left[self.block(i), self.block(k)] @ right[self.block(k), self.block(j)]
+                else:
+                    part -= right[self.block(i), self.block(j)]
+            part += len(self.segments) // every * left[self.block(i), self.block(j)]
+        self.arrays[c] = made
+
+    def left_early(self) -> None:
+        """A loop around a loop, both left before their end."""
+        a, c = self.some(), f"d{len(self.arrays)}"
+        last = self.random.randint(1, len(self.segments))
+        self.emit(f"""
+  pardo i{self.schedule()}
+    do j
+      t[i,j] = 0.0
+      do k
+        if k > {last}
+          exit
+        endif
+        get {a}[i,k]
+        get {a}[k,j]
+        t[i,j] += {a}[i,k] * {a}[k,j]
+      enddo k
+      put {c}[i,j] = t[i,j]
+      if j == {last}
+        cycle
+      endif
+      put {c}[i,j] += t[i,j]
+    enddo j
+  endpardo i""")
+        rows = int(self.starts[last])
+        made = 2.0 * (self.arrays[a][:, :rows] @ self.arrays[a][:rows, :])
+        made[:, self.block(last - 1)] /= 2.0
+        self.arrays[c] = made
+
     def write(self) -> RandomProgram:
         self.from_static()
         self.emit("  sip_barrier")
         phases = [
             self.from_static, self.product, self.accumulated_product, self.transposed,
             self.combined, self.on_server, self.triangle, self.reduced, self.swept,
+            self.guarded, self.left_early,
         ]  # fmt: skip
         for _ in range(self.random.randint(1, 6)):
             self.random.choice(phases)()

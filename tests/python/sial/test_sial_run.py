@@ -20,6 +20,7 @@ from outboard.sial.compiler import Options, compile_text
 
 pytestmark = pytest.mark.end_to_end
 SCHEDULES = 6  # orders of messages per random program
+PREFETCH = ("off", "1", "auto", "8", "2", "auto")  # one per order
 PROGRAMS = 40
 JOB = "sial_job = 1\nprograms = ['p.sial']\n[ints]\nn = 3\n[segments]\nao = [2, 3, 1]\n"
 HEAD = """sial p
@@ -81,6 +82,7 @@ def test_random_programs_have_numpys_results(
             done = simulate(
                 native, job, "--workers", workers, "--servers", servers,
                 "--seed", number * SCHEDULES + order, "--dump-state", dump,
+                "--prefetch", PREFETCH[order],
             )  # fmt: skip
             about = f"program {number}, order {order}, {workers} workers, {servers} servers"
             assert done.returncode == 0, f"{about}: {done.stderr}"

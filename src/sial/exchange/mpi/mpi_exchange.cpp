@@ -23,6 +23,9 @@ constexpr int kElementsTag = 2;
 constexpr std::chrono::microseconds kSpin{50};
 constexpr std::chrono::microseconds kShortNap{50};
 constexpr std::chrono::microseconds kLongNap{1000};
+// Answers to prefetches that are on their way to one rank. A second one keeps the link busy; more
+// would delay the answers that somebody waits for.
+constexpr std::ptrdiff_t kMostAhead = 2;
 // Elements of one MPI message: 1 GiB.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 27;
 
@@ -34,6 +37,8 @@ struct MpiExchange::Mpi {
 };
 
 struct MpiExchange::Sending {
+  Rank to = 0;
+  bool ahead = false;
   std::vector<std::byte> bytes;
   ConstBlockPtr block;
   std::vector<MPI_Request> requests;
@@ -121,21 +126,41 @@ bool MpiExchange::start_sends() {
     const std::lock_guard lock(mutex_);
     queue.swap(outgoing_);
   }
+  const bool any = !queue.empty();
   for (Message& message : queue) {
-    Sending& sending = sending_.emplace_back();
-    const int to = static_cast<int>(message.to);
-    sending.bytes = encode(message);
-    MPI_Isend(sending.bytes.data(), static_cast<int>(sending.bytes.size()), MPI_BYTE, to,
-              kMessageTag, mpi_->comm, &sending.requests.emplace_back());
-    if (message.block == nullptr || message.block->elements() <= kInlineElements) continue;
-    sending.block = std::move(message.block);
-    for (std::int64_t from = 0; from < sending.block->elements(); from += kMostElements) {
-      const std::int64_t count = std::min(kMostElements, sending.block->elements() - from);
-      MPI_Isend(sending.block->data() + from, static_cast<int>(count), MPI_DOUBLE, to, kElementsTag,
-                mpi_->comm, &sending.requests.emplace_back());
+    if (message.ahead) {
+      waiting_.push_back(std::move(message));
+    } else {
+      start_send(std::move(message));
     }
   }
-  return !queue.empty();
+  for (auto message = waiting_.begin(); message != waiting_.end();) {
+    const auto on_its_way = [&](const Sending& one) { return one.ahead && one.to == message->to; };
+    if (std::ranges::count_if(sending_, on_its_way) >= kMostAhead) {
+      ++message;
+      continue;
+    }
+    start_send(std::move(*message));
+    message = waiting_.erase(message);
+  }
+  return any;
+}
+
+void MpiExchange::start_send(Message message) {
+  Sending& sending = sending_.emplace_back();
+  sending.to = message.to;
+  sending.ahead = message.ahead;
+  const int to = static_cast<int>(message.to);
+  sending.bytes = encode(message);
+  MPI_Isend(sending.bytes.data(), static_cast<int>(sending.bytes.size()), MPI_BYTE, to, kMessageTag,
+            mpi_->comm, &sending.requests.emplace_back());
+  if (message.block == nullptr || message.block->elements() <= kInlineElements) return;
+  sending.block = std::move(message.block);
+  for (std::int64_t from = 0; from < sending.block->elements(); from += kMostElements) {
+    const std::int64_t count = std::min(kMostElements, sending.block->elements() - from);
+    MPI_Isend(sending.block->data() + from, static_cast<int>(count), MPI_DOUBLE, to, kElementsTag,
+              mpi_->comm, &sending.requests.emplace_back());
+  }
 }
 
 bool MpiExchange::finish_sends() {
@@ -195,6 +220,9 @@ void MpiExchange::deliver_complete(Rank from) {
     if (first.message.kind == MessageKind::end) {
       ++ended_;
     } else {
+      first.message.arrived_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                     Clock::now().time_since_epoch())
+                                     .count();
       const std::lock_guard lock(mutex_);
       incoming_.push_back(std::move(first.message));
       arrived_.notify_all();
@@ -234,7 +262,7 @@ void MpiExchange::rest(bool moved) {
 void MpiExchange::flush() {
   progress_until([this] {
     const std::lock_guard lock(mutex_);
-    return outgoing_.empty() && sending_.empty();
+    return outgoing_.empty() && waiting_.empty() && sending_.empty();
   });
 }
 
@@ -253,7 +281,7 @@ bool MpiExchange::close(unsigned patience_ms) {
     while (receive()) {
     }
     const std::lock_guard lock(mutex_);
-    all = ended_ + 1 == ranks_ && sending_.empty() && outgoing_.empty();
+    all = ended_ + 1 == ranks_ && sending_.empty() && waiting_.empty() && outgoing_.empty();
     return all || Clock::now() > last;
   });
   return all;

@@ -64,6 +64,7 @@ class MpiExchange final : public Exchange {
   MpiExchange();
   void step();
   bool start_sends();
+  void start_send(Message message);
   bool finish_sends();
   bool probe();
   bool finish_arrivals();
@@ -77,6 +78,7 @@ class MpiExchange final : public Exchange {
   std::condition_variable arrived_, woken_;
   std::deque<Message> outgoing_, incoming_;
   bool wake_ = false;
+  std::deque<Message> waiting_;  // answers to prefetches, which others overtake
   std::list<Sending> sending_;
   std::vector<std::deque<Arriving>> arriving_;  // per rank, in the order of their headers
   std::size_t arriving_count_ = 0;

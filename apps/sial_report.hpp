@@ -1,0 +1,27 @@
+#pragma once
+// What the programs of a job did, line by line, as JSON.   docs/sial/runtime.md, "Report"
+
+#include <memory>
+#include <string>
+
+#include "base/status.hpp"
+#include "sial/worker/worker.hpp"
+
+namespace ob::apps {
+
+class SialReport {
+ public:
+  SialReport();
+  ~SialReport();
+  /// Adds a program that has finished.
+  /// @param worker one of its workers; its counters are the sums over all workers
+  void add(const sial::WorkerSetting& setting, const sial::Worker& worker);
+  /// Writes the file.   Errors: unavailable
+  Status write(const std::string& path) const;
+
+ private:
+  struct Text;
+  std::unique_ptr<Text> text_;
+};
+
+}  // namespace ob::apps

@@ -1,0 +1,65 @@
+// The counters of a run.
+
+#include "sial/worker/worker.hpp"
+
+namespace ob::sial {
+
+// Counts an operand once, however often the instruction starts again to wait for another one.
+void Worker::count_use(FetchedBlock& fetched) {
+  fetched_.use(fetched);
+  if (operands_++ < operands_counted_) return;
+  ++operands_counted_;
+  GetCounts& counts = counts_.gets[fetched.access];
+  const bool waited = fetched.wait_from_ns != 0 && fetched.arrived_ns > fetched.wait_from_ns;
+  ++counts.accesses;
+  if (!fetched.used) ++counts.first_uses;
+  if (waited) {
+    const std::int64_t ns = fetched.arrived_ns - fetched.wait_from_ns;
+    ++counts.waits;
+    if (!fetched.used) ++counts.first_waits;
+    if (fetched.ahead) {
+      ++counts.late;
+      look_ahead_.late(fetched.access);
+    }
+    (fetched.ahead ? counts.late_ns : counts.demand_ns) += ns;
+  }
+  fetched.wait_from_ns = 0;
+  fetched.used = true;
+}
+
+// Executes an instruction, and measures it if that costs little beside it.
+Worker::Step Worker::execute_counted() {
+  InstructionCounts& counts = counts_.instructions[at_];
+  const Opcode op = instruction().op;
+  const bool measures = op >= Opcode::block_fill || op == Opcode::barrier ||
+                        op == Opcode::section_end || op == Opcode::halt;
+  if (!measures) {
+    ++counts.count;
+    return execute();
+  }
+  const std::int64_t began = now_ns();
+  if (waits_since_ns_ != 0) counts.wait_ns += began - waits_since_ns_;
+  waits_since_ns_ = 0;
+  const Step step = execute();
+  const std::int64_t ended = now_ns();
+  counts.ns += ended - began;
+  if (step == Step::wait) {
+    waits_since_ns_ = ended;
+  } else {
+    ++counts.count;
+  }
+  return step;
+}
+
+// Adds up the counters of all workers.
+Worker::Step Worker::add_counts() {
+  Message part;
+  part.numbers = to_numbers(counts_);
+  const Step step = collective(Contribution::sum, std::move(part));
+  if (step != Step::next) return step;
+  from_numbers(result_->numbers, counts_);
+  result_.reset();
+  return Step::next;
+}
+
+}  // namespace ob::sial
