@@ -23,6 +23,7 @@ void add_to(Json& json, const char* key, double value) {
 }
 
 void add_get(Json& line, const sial::GetCounts& counts, unsigned workers) {
+  if (!line.contains("get")) line["get"] = Json::object();
   Json& get = line["get"];
   const std::pair<const char*, std::uint64_t> all[] = {
       {"accesses", counts.accesses},       {"waits", counts.waits},

@@ -54,7 +54,8 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "sial": ("errors",),
     # The work of one command.
     "demo": ("settings",),
-    "sial_jobs": ("paths", "sial", "version"),
+    "sial_jobs": ("paths", "sial", "sial_report", "version"),
+    "sial_report": ("report",),
     "launch": ("build", "process", "report", "settings", "trace"),
     "doctor": ("counters", "coverage", "members", "pool", "settings", "version"),
     "explain": ("report", "errors"),

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import subprocess
+import tempfile
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from outboard import paths
+from outboard import paths, sial_report
 from outboard.errors import OutboardError
 from outboard.sial import bytecode
 from outboard.sial.compiler import Options, compile_file
@@ -93,6 +95,19 @@ def command_line(start: Start) -> tuple[list[str], dict[str, str]]:
     if start.hosts:
         command += ["--host" if mpi == "openmpi" else "-hosts", start.hosts]
     return [*command, str(program), str(start.job), *start.passed], environment
+
+
+def run_and_report(start: Start, to: IO[str]) -> int:
+    """Runs the job, prints its report, and returns its status."""
+    with tempfile.TemporaryDirectory(prefix="outboard-sial-") as folder:
+        file = Path(folder) / "report.json"
+        line, environment = command_line(
+            replace(start, passed=(*start.passed, "--report", str(file)))
+        )
+        status = subprocess.run(line, env=environment).returncode
+        if file.exists():
+            sial_report.show(file, to)
+    return status if status >= 0 else 128 - status
 
 
 def _keys(job: Path) -> dict[str, Any]:

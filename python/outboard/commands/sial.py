@@ -9,6 +9,7 @@ from types import ModuleType
 
 import click
 
+from outboard import values
 from outboard.errors import OutboardError
 from outboard.sial.files import replace_file
 
@@ -147,6 +148,14 @@ def assemble(file: Path, output: Path | None) -> None:
 @click.option("--server-memory", metavar="SIZE", help="Most memory of a server's blocks.")
 @click.option("--threads", type=click.IntRange(1), help="Threads of a product.  [default: 1]")
 @click.option("--drop-cache", is_flag=True, help="Fetched blocks do not stay over a barrier.")
+@click.option("--prefetch", metavar="N", help="Blocks a get fetches ahead: auto, off or a number.")
+@click.option(
+    "--report",
+    type=values.ReportTarget(),
+    is_flag=False,
+    flag_value="text",
+    help="At the end, show what each line took and waited for: on stderr, or as JSON in a file.",
+)
 @click.option("--state", type=click.Path(path_type=Path), help="Folder of saved objects.")
 @click.option("--dump-state", type=_OUTPUT, help="Write what workers hold at the end (JSON).")
 @click.option("--path", "folders", multiple=True, type=click.Path(path_type=Path), metavar="FOLDER")
@@ -157,6 +166,7 @@ def run(
     hosts: str | None,
     folders: tuple[Path, ...],
     drop_cache: bool,
+    report: str | None,
     **options: object,
 ) -> None:
     """Run the programs of a JOB file, and compile first those that have changed.
@@ -167,6 +177,7 @@ def run(
     Examples:
       outboard sial run job.toml
       outboard sial run job.toml -n 8 --mpi mpich --servers 2
+      outboard sial run job.toml -n 4 --report
     """
     start = _module("outboard.sial_jobs")
     click.echo(start.compile_sources(job, folders), err=True, nl=False)
@@ -174,8 +185,13 @@ def run(
     for name, value in options.items():
         if value is not None:
             passed += [f"--{name.replace('_', '-')}", str(value)]
-    line, environment = start.command_line(start.Start(job, ranks, mpi, hosts, passed))
+    if report and report.startswith("json:"):
+        passed += ["--report", report.removeprefix("json:")]
+    job_to_start = start.Start(job, ranks, mpi, hosts, passed)
     sys.stdout.flush()
+    if report == "text":
+        sys.exit(start.run_and_report(job_to_start, sys.stderr))
+    line, environment = start.command_line(job_to_start)
     os.execve(line[0], line, environment)
 
 
