@@ -26,7 +26,7 @@ class MpiRanks final : public Ranks {
   }
   void close(int status) override {
     constexpr unsigned kPatienceMs = 5000;  // a rank that is busy with a long instruction
-    if (!exchange_->close(kPatienceMs)) exchange_->abort(status);
+    if (!exchange_->close(kPatienceMs, status)) exchange_->abort(status);
   }
 
  private:
@@ -47,7 +47,10 @@ class OneMpiRank final : public Ranks {
     return here_->run(setting, look);
   }
   std::string dump_path(const std::string& path) const override { return path; }
-  void close(int status) override { here_->close(status); }
+  void close(int status) override {
+    here_->close(status);
+    exchange_->close(0, status);
+  }
 
  private:
   const std::unique_ptr<sial::MpiExchange> exchange_;

@@ -52,7 +52,8 @@ class MpiExchange final : public Exchange {
   /// Sends what is queued, tells all ranks that nothing follows, and drops what they still send.
   /// Returns false if a rank has not answered after `patience_ms`.
   /// Threads: the one that created this
-  bool close(unsigned patience_ms);
+  /// @param status of the process if MPI does not end by itself
+  bool close(unsigned patience_ms, int status);
   /// Ends all ranks of the job at once.
   [[noreturn]] void abort(int status);
 
@@ -83,6 +84,7 @@ class MpiExchange final : public Exchange {
   std::vector<std::deque<Arriving>> arriving_;  // per rank, in the order of their headers
   std::size_t arriving_count_ = 0;
   Rank ended_ = 0;  // ranks that send nothing more
+  int status_ = 0;
 };
 
 }  // namespace ob::sial
