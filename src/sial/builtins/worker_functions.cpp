@@ -1,6 +1,8 @@
 // Super-instructions about the worker itself.
 
-#include "device/stopwatch.hpp"
+#include <chrono>
+#include <thread>
+
 #include "sial/builtins/arguments.hpp"
 #include "sial/builtins/builtins.hpp"
 
@@ -28,17 +30,16 @@ Status print_on_first(CallContext& context, Arguments) {
   return {};
 }
 
-// Computes without a result for some seconds, after reads of the block.
+// Takes some seconds after the block was read, without a core: like a kernel on an accelerator.
 Status compute_for(CallContext&, Arguments arguments) {
   OB_ASSIGN_OR_RETURN(const View block, block_argument(arguments, 0));
   OB_ASSIGN_OR_RETURN(const double seconds, number_argument(arguments, 1));
-  const Stopwatch watch;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   double sum = 0;
   for_each_element(block, [&](const auto&, double element) { sum += element; });
   volatile double kept = sum;  // so that the compiler keeps the loop
-  while (static_cast<double>(watch.elapsed_ns()) < seconds * 1e9) {
-    for (int i = 0; i < 1000; ++i) kept = kept * 0.5 + 1;
-  }
+  static_cast<void>(kept);
+  std::this_thread::sleep_until(end);
   return {};
 }
 
