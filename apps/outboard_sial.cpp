@@ -80,8 +80,7 @@ Result<std::unique_ptr<Loaded>> load(const Job& job, const std::string& name,
   return loaded;
 }
 
-Result<std::vector<std::unique_ptr<Loaded>>> load_all(const Job& job,
-                                                      const std::string& prefetch) {
+Result<std::vector<std::unique_ptr<Loaded>>> load_all(const Job& job, const std::string& prefetch) {
   std::vector<std::unique_ptr<Loaded>> programs;
   std::string problems;
   for (const std::string& name : job.programs) {

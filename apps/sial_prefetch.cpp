@@ -27,8 +27,7 @@ Result<std::optional<unsigned>> depth_of(const std::string& word) {
 Result<std::vector<std::optional<unsigned>>> prefetch_depths(const sial::Program& program,
                                                              const std::string& prefetch,
                                                              const PrefetchLines& lines) {
-  OB_ASSIGN_OR_RETURN(const std::optional<unsigned> all,
-                      depth_of(prefetch));
+  OB_ASSIGN_OR_RETURN(const std::optional<unsigned> all, depth_of(prefetch));
   std::vector<std::optional<unsigned>> depths(program.accesses.size(), all);
   for (std::size_t access = 0; access < depths.size(); ++access) {
     const sial::Line& line = program.lines[program.accesses[access].instruction];

@@ -18,19 +18,22 @@ namespace {
 double seconds(std::int64_t ns) { return 1e-9 * static_cast<double>(ns); }
 
 // Keeps a member that is there already, as several gets may stand on one line.
-void add_to(Json& json, const char* key, double value) {
-  json[key] = json.value(key, 0.0) + value;
-}
+void add_to(Json& json, const char* key, double value) { json[key] = json.value(key, 0.0) + value; }
 
 void add_get(Json& line, const sial::GetCounts& counts, unsigned workers) {
   if (!line.contains("get")) line["get"] = Json::object();
   Json& get = line["get"];
   const std::pair<const char*, std::uint64_t> all[] = {
-      {"accesses", counts.accesses},       {"waits", counts.waits},
-      {"first_uses", counts.first_uses},   {"first_waits", counts.first_waits},
-      {"requests", counts.requests},       {"prefetched", counts.ahead},
-      {"late", counts.late},               {"unused", counts.unused},
-      {"evicted", counts.evicted},         {"bytes", counts.bytes},
+      {"accesses", counts.accesses},
+      {"waits", counts.waits},
+      {"first_uses", counts.first_uses},
+      {"first_waits", counts.first_waits},
+      {"requests", counts.requests},
+      {"prefetched", counts.ahead},
+      {"late", counts.late},
+      {"unused", counts.unused},
+      {"evicted", counts.evicted},
+      {"bytes", counts.bytes},
   };
   for (const auto& [key, count] : all) get[key] = get.value(key, std::uint64_t{0}) + count;
   add_to(get, "demand_wait_s", seconds(counts.demand_ns));

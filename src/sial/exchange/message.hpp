@@ -62,7 +62,7 @@ struct Message {
   double factor = 1;
   bool ahead = false;           ///< the answer to a prefetch: others may overtake it; not sent
   std::int64_t arrived_ns = 0;  ///< steady clock of the receiver; 0: not known; not sent
-  Shape shape;  ///< of the block that fill, add and scale mean
+  Shape shape;                  ///< of the block that fill, add and scale mean
   ConstBlockPtr block;
   std::string text;
   std::vector<double> numbers;

@@ -71,8 +71,7 @@ void LookAhead::after_get(std::uint32_t access, std::uint64_t number,
   if (record.loops.empty()) return;
   Cursor& cursor = cursors_[access];
   if (cursor.last_get_ns != 0) {
-    cursor.interval_ns =
-        mean(cursor.interval_ns, static_cast<double>(now_ns - cursor.last_get_ns));
+    cursor.interval_ns = mean(cursor.interval_ns, static_cast<double>(now_ns - cursor.last_get_ns));
   }
   cursor.last_get_ns = now_ns;
   const unsigned blocks = depth(access);

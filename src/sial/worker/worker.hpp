@@ -48,7 +48,8 @@ struct WorkerSetting {
   std::uint64_t memory_bytes = 0;       ///< of blocks; 0: no limit
   const SavedObjects* saved = nullptr;  ///< nullptr: programs cannot save or restore
   bool drop_cache = false;              ///< no fetched block stays over a barrier
-  /// Per access of the program: blocks to fetch ahead; nothing: as measured. Empty: all as measured.
+  /// Per access of the program: blocks to fetch ahead; nothing: as measured. Empty: all as
+  /// measured.
   std::vector<std::optional<unsigned>> prefetch_depths;
   bool report = false;  ///< measure single instructions, and add up the counters of all workers
   std::function<void(std::string_view)> print;
@@ -258,13 +259,13 @@ class Worker : private Future {
   WorkerCounts counts_;
   FetchedBlocks fetched_;
   LookAhead look_ahead_;
-  std::vector<Foreseen> due_;          // gets whose look-ahead has not gone on yet
-  std::uint64_t open_fetches_ = 0;     // requests for blocks that no server has answered
-  bool answers_overlap_ = false;       // there were others when the last answer arrived
-  std::uint32_t operands_ = 0;         // read by the present instruction
-  std::uint32_t operands_counted_ = 0; // of these, counted before it had to wait
+  std::vector<Foreseen> due_;           // gets whose look-ahead has not gone on yet
+  std::uint64_t open_fetches_ = 0;      // requests for blocks that no server has answered
+  bool answers_overlap_ = false;        // there were others when the last answer arrived
+  std::uint32_t operands_ = 0;          // read by the present instruction
+  std::uint32_t operands_counted_ = 0;  // of these, counted before it had to wait
   std::int64_t begun_ns_ = 0;
-  std::int64_t waits_since_ns_ = 0;    // 0: it does not wait
+  std::int64_t waits_since_ns_ = 0;           // 0: it does not wait
   std::vector<std::vector<Number>> granted_;  // per loop around, from outside
   std::vector<Number> pending_;               // fetched in this epoch
   std::vector<bool> changed_;                 // arrays that this worker wrote in this epoch

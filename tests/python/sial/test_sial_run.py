@@ -150,9 +150,67 @@ def test_errors_name_code_and_line(native: paths.Native, tmp_path: Path, case: s
     body, code, line = ERRORS[case]
     job = prepare(tmp_path, f"{HEAD}{body}\nendsial p\n")
     for order in range(5):
-        done = simulate(native, job, "--workers", 2, "--seed", order)
+        done = simulate(native, job, "--workers", 2, "--seed", order, "--prefetch", PREFETCH[order])
         assert done.returncode == 3, done.stderr
         assert f"p:{line}: error {code}" in done.stderr, done.stderr
+
+
+READS = {  # a loop, gets that it executes, gets that nothing foresees
+    "nest": (loops("get d[i,j]", "t[i,j] = d[i,j]"), 9, 1),
+    "condition on indices": (loops("if i < j", "get d[i,j]", "t[i,j] = d[i,j]", "endif"), 3, 1),
+    # Behind a condition that the loop changes, the look-ahead only guesses.
+    "condition that changes": (
+        loops("k += 1", "if k > 3", "get d[i,j]", "t[i,j] = d[i,j]", "endif"), 6, 6,
+    ),
+    "barrier inside": (
+        "  do i\n  do j\n  get d[i,j]\n  t[i,j] = d[i,j]\n  enddo j\n  sip_barrier\n  enddo i",
+        9, 3,
+    ),
+    "pardo": (
+        "  pardo i, j\n  where i != j\n  get d[i,j]\n  t[i,j] = d[i,j]\n  endpardo i, j", 6, 1,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", READS)
+@pytest.mark.parametrize("depth", ["1", "2", "7", "auto"])
+def test_the_look_ahead_asks_for_what_is_needed(
+    native: paths.Native, tmp_path: Path, case: str, depth: str
+) -> None:
+    reads, needed, on_demand = READS[case]
+    makes = "  pardo i, j\n    put d[i,j] = 2.0\n  endpardo i, j\n  sip_barrier\n"
+    job = prepare(tmp_path, f"{HEAD}{makes}{reads}\nendsial p\n")
+    report = tmp_path / "report.json"
+    done = simulate(native, job, "--workers", 1, "--prefetch", depth, "--report", report)
+    assert done.returncode == 0, done.stderr
+    (get,) = [line["get"] for line in json.loads(report.read_text())[0]["lines"] if "get" in line]
+    assert get["accesses"] == get["first_uses"] == needed
+    if case == "condition that changes":
+        assert get["requests"] <= on_demand
+        return
+    assert (get["requests"], get["prefetched"]) == (on_demand, needed - on_demand)
+    assert get["unused"] == 0
+
+
+def test_report_adds_up_all_workers(native: paths.Native, tmp_path: Path) -> None:
+    source = (ROOT / "examples" / "sial" / "product.sial").read_text().splitlines()
+    lines = [one.split("#")[0] for one in source]
+    start = lines.index("  pardo i, j")
+    makes = [
+        "  do k", "    pardo i", "      put a[i,k] = 2.0", "    endpardo i", "    pardo j",
+        "      put b[k,j] = 3.0", "    endpardo j", "  enddo k", "  sip_barrier",
+    ]  # fmt: skip
+    job = JOB.replace("n = 3", "norb = 3")
+    prepare(tmp_path, "\n".join([*lines[:start], *makes, *lines[start:], ""]), job)
+    report = tmp_path / "report.json"
+    done = run_job(native, tmp_path / "p.toml", "-n", 4, "--report", f"json:{report}")
+    assert done.returncode == 0, done.stderr
+    (program,) = json.loads(report.read_text())
+    gets = [line["get"] for line in program["lines"] if "get" in line]
+    assert [get["accesses"] for get in gets] == [27, 27]
+    assert program["workers"] == 3
+    shown = run_job(native, tmp_path / "p.toml", "-n", 4, "--report")
+    assert "27" in shown.stderr and "waited at barriers" in shown.stderr
 
 
 def test_stop_has_status_3(native: paths.Native, tmp_path: Path) -> None:

@@ -243,9 +243,9 @@ void MpiExchange::deliver_complete(Rank from) {
     if (first.message.kind == MessageKind::end) {
       ++ended_;
     } else {
-      first.message.arrived_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                     Clock::now().time_since_epoch())
-                                     .count();
+      first.message.arrived_ns =
+          std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
+              .count();
       const std::lock_guard lock(mutex_);
       incoming_.push_back(std::move(first.message));
       arrived_.notify_all();
