@@ -20,6 +20,7 @@
 #include "sial/code/load_program.hpp"
 #include "sial/job/binding.hpp"
 #include "sial/job/read_job.hpp"
+#include "sial/plugin/plugins.hpp"
 #include "sial_options.hpp"
 #include "sial_prefetch.hpp"
 #include "sial_ranks.hpp"
@@ -172,7 +173,6 @@ void warn_of_keys(const Job& job) {
     if (!given) return;
     std::fprintf(stderr, "outboard-sial: warning: %s has no effect in this version\n", key);
   };
-  warn("plugins", !job.plugins.empty());
   const std::string schedule = run.schedule.value_or("");
   warn("run.schedule", schedule == "guided" || schedule == "measured");
   warn("run.spill", run.spill.has_value());
@@ -183,6 +183,32 @@ void warn_of_keys(const Job& job) {
   warn("run.checkpoint", run.checkpoint_s.has_value());
   warn("run.strict", run.strict.has_value());
   warn("run.liveness", run.liveness_s.has_value());
+}
+
+// Checks that the super-instructions that programs execute are there.
+Status find_all(const std::vector<std::unique_ptr<Loaded>>& programs,
+                const SuperFunctions& functions) {
+  std::string problems;
+  const auto add = [&](const std::string& problem) {
+    if (problems.find(problem) == std::string::npos)
+      problems += (problems.empty() ? "" : "\n") + problem;
+  };
+  for (const auto& loaded : programs) {
+    for (const Instruction& one : loaded->program.code) {
+      if (one.op != Opcode::execute) continue;
+      const SuperInstruction& special = loaded->program.super_instructions[one.a];
+      const auto known = functions.find(special.name);
+      if (known == functions.end()) {
+        add("program " + loaded->program.name + ": there is no super-instruction " + special.name +
+            "; name its plug-in under `plugins` in the job file");
+      } else if (known->second.intents != special.intents) {
+        add("program " + loaded->program.name + ": " + special.name + " has the intents `" +
+            known->second.intents + "`, and the program declares `" + special.intents + "`");
+      }
+    }
+  }
+  if (problems.empty()) return {};
+  return {Code::invalid_argument, problems};
 }
 
 // Returns the folder of what the job saves.
@@ -201,7 +227,10 @@ int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options) 
   if (!gemm.ok()) return complain(gemm.status(), kInternal);
   auto lapack = ob::apps::open_host_lapack(options.threads);
   if (!lapack.ok()) return complain(lapack.status(), kInternal);
-  const SuperFunctions functions = builtin_functions(*lapack);
+  SuperFunctions functions = builtin_functions(*lapack);
+  Status found = add_plugins(job, functions);
+  if (found.ok()) found = find_all(*programs, functions);
+  if (!found.ok()) return ranks.first() ? complain(found, kUsage) : kUsage;
   const SavedObjects saved(state_folder(job, options));
   ob::apps::StateDump dump;
   ob::apps::SialReport report;

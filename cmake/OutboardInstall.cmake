@@ -1,5 +1,5 @@
 # Installs the component "outboard": the drop-in library, the daemon, the library of the device API
-# with its headers, the coverage page (docs/CMakeLists.txt), and the table of settings, which the
+# with its headers, the runtime of SIAL with the headers of plug-ins, the coverage page (docs/CMakeLists.txt), and the table of settings, which the
 # Python package reads. `cmake --install` puts them below its prefix; `pip install .` puts them into
 # the Python package (pyproject.toml).
 
@@ -18,4 +18,12 @@ if(TARGET outboard)
                 ${OUTBOARD_GENERATED_DIR}/outboard/device_routines.f90
           DESTINATION include/outboard COMPONENT outboard)
 endif()
+foreach(program outboard_sial outboard_sial_openmpi outboard_sial_mpich)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION bin COMPONENT outboard)
+  endif()
+endforeach()
+install(FILES ${CMAKE_SOURCE_DIR}/include/outboard/sial.h ${CMAKE_SOURCE_DIR}/include/outboard/sial.hpp
+              ${CMAKE_SOURCE_DIR}/include/outboard/sial.f90
+        DESTINATION include/outboard COMPONENT outboard)
 install(FILES ${CMAKE_SOURCE_DIR}/settings/settings.toml DESTINATION share/outboard COMPONENT outboard)

@@ -29,7 +29,7 @@ ContractionPlan ContractionPlan::make(const View& d, const ConstView& b1, const 
                                       const ContractionRates& rates) {
   ContractionPlan plan;
   plan.layout_ = ContractionLayout::choose(ContractionLabels::of(d, b1, b2), rates);
-  for (const Operand operand : {kD, kB1, kB2}) {
+  for (const ContractionOperand operand : {kD, kB1, kB2}) {
     if (!plan.layout_.operands[operand].permuted) continue;
     plan.copies_[operand] = CopyPlan(plan.layout_.operands[operand].axes);
   }

@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<std::array<Group, 2>, 3> kGroups{
     {{Group::m, Group::n}, {Group::m, Group::k}, {Group::k, Group::n}}};
 // The operands that have the groups m, n and k.
-constexpr std::array<std::array<Operand, 2>, 3> kOwners{{{kD, kB1}, {kD, kB2}, {kB1, kB2}}};
+constexpr std::array<std::array<ContractionOperand, 2>, 3> kOwners{{{kD, kB1}, {kD, kB2}, {kB1, kB2}}};
 
 std::size_t number(Group group) { return static_cast<std::size_t>(group); }
 
@@ -31,7 +31,7 @@ struct Choice {
 
 bool neighbours(const ContractionLabel& inner, const ContractionLabel& outer) {
   if (inner.group != outer.group) return false;
-  for (const Operand operand : kOwners[number(inner.group)]) {
+  for (const ContractionOperand operand : kOwners[number(inner.group)]) {
     if (outer.strides[operand] != inner.strides[operand] * inner.extent) return false;
   }
   return true;
@@ -49,7 +49,7 @@ void join_neighbours(ContractionLabels& labels) {
   }
 }
 
-Sequence sequence(const ContractionLabels& labels, const Choice& choice, Group group, Operand by) {
+Sequence sequence(const ContractionLabels& labels, const Choice& choice, Group group, ContractionOperand by) {
   Sequence found;
   for (unsigned i = 0; i < labels.count; ++i) {
     const auto* const end = choice.outer_labels.data() + choice.outer;
@@ -70,7 +70,7 @@ struct Fused {
   std::int64_t stride = 0;  // 0 if the extent is 1
 };
 
-Fused fuse_group(const ContractionLabels& labels, const Sequence& group, Operand operand) {
+Fused fuse_group(const ContractionLabels& labels, const Sequence& group, ContractionOperand operand) {
   Fused fused;
   for (unsigned i = 0; i < group.count; ++i) {
     const ContractionLabel& label = labels.label[group.labels[i]];
@@ -99,7 +99,7 @@ bool place_directly(OperandLayout& layout, const Fused& rows, const Fused& colum
 
 // Gives the operand a dense copy. The group that has its smallest stride comes first there too.
 void place_copy(OperandLayout& layout, const ContractionLabels& labels, const Choice& choice,
-                Operand operand) {
+                ContractionOperand operand) {
   std::array<const Sequence*, 2> order{&choice.groups[number(kGroups[operand][0])],
                                        &choice.groups[number(kGroups[operand][1])]};
   const auto smallest = [&](const Sequence& group) {
@@ -155,7 +155,7 @@ ContractionLayout lay_out(const ContractionLabels& labels, const Choice& choice,
     layout.outer_extents[i] = label.extent;
     layout.outer_sums[i] = label.group == Group::k;
   }
-  for (const Operand operand : {kD, kB1, kB2}) {
+  for (const ContractionOperand operand : {kD, kB1, kB2}) {
     OperandLayout& placed = layout.operands[operand];
     const Fused rows = fuse_group(labels, choice.groups[number(kGroups[operand][0])], operand);
     const Fused columns = fuse_group(labels, choice.groups[number(kGroups[operand][1])], operand);

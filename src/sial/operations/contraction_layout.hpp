@@ -23,7 +23,7 @@ struct ContractionRates {
 };
 
 enum class Group : unsigned { m, n, k };  ///< in D and B1, in D and B2, in B1 and B2
-enum Operand : unsigned { kD, kB1, kB2 };
+enum ContractionOperand : unsigned { kD, kB1, kB2 };
 
 /// A label of extent > 1, or several that are neighbours in both operands.
 struct ContractionLabel {

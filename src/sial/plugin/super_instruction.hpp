@@ -40,6 +40,7 @@ struct CallContext {
   std::uint32_t rank = 0;     ///< of the worker
   std::uint32_t workers = 1;  ///< of the job
   std::uint32_t line = 0;     ///< of the execute statement
+  std::string program;        ///< its name
   bool* print_all = nullptr;  ///< whether this worker prints although it is not worker 0
   std::function<void(const std::string&)> print;
 };

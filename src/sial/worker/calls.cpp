@@ -158,6 +158,7 @@ Worker::Step Worker::call_function() {
   context.rank = rank_;
   context.workers = setting_.workers;
   context.line = program_.lines[at_].line;
+  context.program = program_.name;
   context.print_all = &print_all_;
   context.print = [this](const std::string& text) {
     if (prints() && setting_.print) setting_.print(text);
