@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 BASIS_SETS = HERE / "basis_sets.toml"
 BOHR = 0.52917721092  # [Angstrom], CODATA 2010
 CHARGES = {"H": 1, "O": 8, "F": 9}
-PROGRAMS = ("rhf.sial",)
+PROGRAMS = ("rhf.sial", "mp2.sial")
 
 Positions = list[tuple[str, tuple[float, float, float]]]
 MOLECULES: dict[str, Positions] = {  # [bohr]

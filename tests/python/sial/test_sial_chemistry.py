@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -29,13 +30,14 @@ class Reference:
 
     nuclear: float
     scf: float
+    mp2_correlation: float
 
 
 REFERENCES = {
-    ("h2o", "sto-3g"): Reference(8.002367061811, -74.942079928192),
-    ("h2o", "6-31g"): Reference(8.002367061811, -75.952529075449),
-    ("hf", "sto-3g"): Reference(5.193669463773, -98.570779986),
-    ("hf", "6-31g"): Reference(5.193669463773, -99.983408933),
+    ("h2o", "sto-3g"): Reference(8.002367061811, -74.942079928192, -0.04914964),
+    ("h2o", "6-31g"): Reference(8.002367061811, -75.952529075449, -0.14211983),
+    ("hf", "sto-3g"): Reference(5.193669463773, -98.570779986, -0.01734432),
+    ("hf", "6-31g"): Reference(5.193669463773, -99.983408933, -0.12869422),
 }
 
 
@@ -72,6 +74,9 @@ def energies(output: str) -> dict[str, float]:
 
 def check_energies(found: dict[str, float], expected: Reference) -> None:
     assert found["scf_energy"] == pytest.approx(expected.scf, abs=1e-8)
+    assert found["mp2_correlation"] == pytest.approx(expected.mp2_correlation, abs=1e-8)
+    total = expected.scf + expected.mp2_correlation
+    assert found["mp2_energy"] == pytest.approx(total, abs=2e-8)
 
 
 def run_and_check(
@@ -108,6 +113,22 @@ def test_split_valence_basis(
     native: paths.Native, tmp_path: Path, seed: int, molecule: str, segment: int
 ) -> None:
     run_and_check(native, tmp_path, seed, molecule, "6-31g", segment)
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_over_mpi(native: paths.Native, tmp_path: Path, mpi: str) -> None:
+    if shutil.which(f"mpiexec.{mpi}") is None:
+        pytest.skip(f"{mpi} is not installed")
+    job = prepare(tmp_path, "h2o", "sto-3g", 3)
+    done = subprocess.run(
+        [str(ROOT / "outboard"), "sial", "run", str(job), "-n", "3", "--mpi", mpi],
+        env=clean_environment(OUTBOARD_NATIVE_DIR=str(native.root)),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    check_energies(energies(done.stdout), REFERENCES["h2o", "sto-3g"])
 
 
 def test_nuclear_repulsion(tmp_path: Path) -> None:
