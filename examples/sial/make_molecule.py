@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 BASIS_SETS = HERE / "basis_sets.toml"
 BOHR = 0.52917721092  # [Angstrom], CODATA 2010
 CHARGES = {"H": 1, "O": 8, "F": 9}
-PROGRAMS = ("rhf.sial", "mp2.sial")
+PROGRAMS = ("rhf.sial", "mp2.sial", "ccsd.sial")
 
 Positions = list[tuple[str, tuple[float, float, float]]]
 MOLECULES: dict[str, Positions] = {  # [bohr]
@@ -108,6 +108,7 @@ evirt = {len(occ) + len(virt)}
 [scalars]
 nuclear = {found.nuclear!r}
 threshold = 1.0e-9
+ccsd_threshold = 1.0e-8
 
 [segments]
 ao = {ao}
