@@ -176,7 +176,7 @@ class Products:
             integrals = hermite_integrals(PAIR_POWER, self.exponent, distance)
             for powers, e in zip(HERMITE, coefficients, strict=True):
                 value -= atom.charge * 2 * np.pi / self.exponent * e * integrals(powers)
-        return value
+        return np.asarray(value)
 
     def repulsion(self) -> Array:
         """Returns the repulsion of all pairs of contracted functions."""
@@ -217,7 +217,9 @@ def nuclear_repulsion(atoms: Sequence[Atom]) -> float:
 
 
 def integrals(atoms: Sequence[Atom]) -> Integrals:
-    """Computes all integrals of a molecule."""
+    """Computes all integrals of a molecule. Raises ValueError if a shell is neither s nor p."""
+    if any(momentum not in (0, 1) for atom in atoms for momentum, _ in atom.shells):
+        raise ValueError("a shell is neither s nor p (only those are implemented); use PySCF")
     products = Products(atoms)
     hcore = products.contraction @ (products.kinetic() + products.attraction(atoms))
     repulsion = products.unpack(products.unpack(products.repulsion()).transpose(2, 0, 1))

@@ -17,7 +17,7 @@ from gaussian_integrals import Atom, Integrals
 HERE = Path(__file__).resolve().parent
 BASIS_SETS = HERE / "basis_sets.toml"
 BOHR = 0.52917721092  # [Angstrom], CODATA 2010
-CHARGES = {"H": 1, "O": 8, "F": 9}
+ELEMENTS = "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar".split()
 PROGRAMS = ("rhf.sial", "mp2.sial", "ccsd.sial")
 
 Positions = list[tuple[str, tuple[float, float, float]]]
@@ -42,29 +42,39 @@ Examples:
 def read_xyz(path: Path) -> Positions:
     """Reads atoms from a file of the XYZ format [Angstrom]."""
     atoms: Positions = []
-    lines = path.read_text().splitlines()
-    for line in lines[2 : 2 + int(lines[0])]:
-        symbol, x, y, z = line.split()[:4]
-        atoms.append((symbol.capitalize(), (float(x) / BOHR, float(y) / BOHR, float(z) / BOHR)))
+    try:
+        lines = path.read_text().splitlines()
+        for line in lines[2 : 2 + int(lines[0])]:
+            symbol, x, y, z = line.split()[:4]
+            place = (float(x) / BOHR, float(y) / BOHR, float(z) / BOHR)
+            atoms.append((symbol.capitalize(), place))
+    except (ValueError, IndexError, OSError) as error:
+        raise click.ClickException(
+            f"{path} is no molecule ({error}); its first line is the number of atoms, and from the "
+            "third on each line is an element and x, y, z in Angstrom"
+        ) from error
     return atoms
 
 
-def own_integrals(positions: Positions, basis: str) -> Integrals:
-    """Computes the integrals with gaussian_integrals.py."""
+def own_integrals(positions: Positions, basis: str) -> tuple[Integrals, int]:
+    """Computes the integrals with gaussian_integrals.py. Returns the number of electrons, too."""
     shells = tomllib.loads(BASIS_SETS.read_text())[basis]
-    lacking = {symbol for symbol, _ in positions} - set(shells)
+    lacking = {symbol for symbol, _ in positions} - (set(shells) & set(ELEMENTS))
     if lacking:
         raise click.ClickException(
             f"{BASIS_SETS.name} has no {basis} of {', '.join(sorted(lacking))} (it has "
             f"{', '.join(shells)}); add the shells, or install PySCF"
         )
-    return gaussian_integrals.integrals(
-        [Atom(CHARGES[symbol], place, shells[symbol]) for symbol, place in positions]
-    )
+    atoms = [Atom(1 + ELEMENTS.index(symbol), place, shells[symbol]) for symbol, place in positions]
+    try:
+        return gaussian_integrals.integrals(atoms), sum(atom.charge for atom in atoms)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
 
 
 def pyscf_integrals(positions: Positions, basis: str) -> tuple[Integrals, int]:
-    """Computes the integrals with PySCF, and prints its energies. Returns the electrons, too."""
+    """Computes the integrals with PySCF, and prints its energies. Returns the number of electrons,
+    too."""
     import pyscf  # type: ignore[import-not-found,unused-ignore]
     from pyscf import cc, gto, mp, scf
 
@@ -147,8 +157,7 @@ def main(
     if source == "pyscf" or (source == "auto" and find_spec("pyscf") is not None):
         found, electrons = pyscf_integrals(positions, basis)
     else:
-        found = own_integrals(positions, basis)
-        electrons = sum(CHARGES[symbol] for symbol, _ in positions)
+        found, electrons = own_integrals(positions, basis)
     if electrons % 2 != 0 or electrons // 2 >= len(found.overlap):
         raise click.ClickException(
             f"{electrons} electrons in {len(found.overlap)} orbitals (the programs need pairs of "

@@ -13,6 +13,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from conftest import ROOT, clean_environment
@@ -157,11 +158,30 @@ def test_nuclear_repulsion(tmp_path: Path) -> None:
 def test_molecules_that_do_not_fit(tmp_path: Path) -> None:
     (tmp_path / "helium.xyz").write_text("1\n\nHe 0 0 0\n")
     (tmp_path / "atom.xyz").write_text("1\n\nH 0 0 0\n")
+    (tmp_path / "short.xyz").write_text("1\n\nH 0 0\n")
     for molecule, words in (
         ("nothing", "there is no molecule nothing"),
         ("helium.xyz", "has no sto-3g of He"),
         ("atom.xyz", "1 electrons in 1 orbitals"),
+        ("short.xyz", "short.xyz is no molecule"),
     ):
         made = make(tmp_path, molecule, "sto-3g", "job", "--integrals", "own")
         assert made.returncode == 1
         assert words in made.stderr, made.stderr
+
+
+def test_integrals_and_references_are_pyscfs(tmp_path: Path) -> None:
+    pytest.importorskip("pyscf", reason="PySCF is not installed")
+    for (molecule, basis), expected in REFERENCES.items():
+        own = make(tmp_path, molecule, basis, "own", "--integrals", "own")
+        theirs = make(tmp_path, molecule, basis, "theirs", "--integrals", "pyscf")
+        assert (own.returncode, theirs.returncode) == (0, 0), own.stderr + theirs.stderr
+        for name in ("overlap.npy", "hcore.npy", "repulsion.npy"):
+            one, other = (np.load(tmp_path / folder / name) for folder in ("own", "theirs"))
+            np.testing.assert_allclose(one, other, rtol=0, atol=1e-11, err_msg=name)
+        scf, mp2, ccsd = (
+            float(number) for number in re.findall(r" (-\d\S+)$", theirs.stdout, re.M)
+        )
+        assert scf == pytest.approx(expected.scf, abs=1e-9)
+        assert mp2 == pytest.approx(expected.mp2_correlation, abs=1e-8)
+        assert ccsd == pytest.approx(expected.ccsd_correlation, abs=1e-8)
