@@ -81,6 +81,7 @@ Worker::Step Worker::barrier() {
 Worker::Step Worker::finish_barrier(const Message& result) {
   ++epoch_;
   pardo_count_ = 0;
+  pardos_ = 0;
   std::fill(changed_.begin(), changed_.end(), false);
   for (std::uint32_t array = 0; array < program_.arrays.size(); ++array) {
     const bool changed = (result.words[array / 64] >> (array % 64) & 1) != 0;

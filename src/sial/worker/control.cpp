@@ -7,6 +7,12 @@
 #include "sial/worker/worker.hpp"
 
 namespace ob::sial {
+namespace {
+
+// Iterations of one pardo that have numbers of their own; more than a run can execute.
+constexpr unsigned kIterationBits = 40;
+
+}  // namespace
 
 Worker::Step Worker::execute_control() {
   const Instruction& now = instruction();
@@ -63,6 +69,7 @@ Worker::Step Worker::halt() {
 Worker::Step Worker::begin_loop() {
   std::optional<ActiveLoop> active = enter(instruction().a);
   if (!active) return Step::failed;
+  if (program_.loops[active->loop].kind == LoopKind::pardo) ++pardos_;
   loops_.push_back(std::move(*active));
   return next_iteration();
 }
@@ -156,7 +163,7 @@ Worker::Step Worker::next_iteration() {
   ++active.begun;
   set_indices(active, raw);
   const Loop& loop = program_.loops[active.loop];
-  if (loop.kind == LoopKind::pardo) iteration_ = raw + 1;
+  if (loop.kind == LoopKind::pardo) iteration_ = (pardos_ << kIterationBits) + raw + 1;
   at_ = loop.body;
   return Step::jumped;
 }

@@ -248,7 +248,8 @@ class Worker : private Future {
   std::vector<std::pair<std::uint32_t, std::size_t>> calls_;  // return address, loops around
   std::vector<bool> exits_;        // per loop: `exit` or `return` may leave it
   std::uint64_t pardo_count_ = 0;  // survivors of balanced pardos since the last barrier
-  std::uint64_t iteration_ = 0;    // of the present pardo
+  std::uint64_t pardos_ = 0;       // begun since the last barrier
+  std::uint64_t iteration_ = 0;    // of the present pardo; differs from those of other pardos
   std::uint64_t executions_ = 0;   // of loops
   bool print_all_ = false;
 

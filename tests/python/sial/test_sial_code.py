@@ -19,7 +19,10 @@ from outboard.sial.compiler import Options, compile_file, compile_text
 from outboard.sial.disassemble import disassemble
 from outboard.sial.records import NONE, SECTIONS
 
-EXAMPLES = sorted((ROOT / "examples" / "sial").glob("*.sial"))
+IMPORTED = {"transform.sial"}  # has no program of its own, so it compiles with a warning
+EXAMPLES = sorted(
+    file for file in (ROOT / "examples" / "sial").glob("*.sial") if file.name not in IMPORTED
+)
 LOOPS = "  do i\n    do j\n      do s\n        {}\n      enddo s\n    enddo j\n  enddo i"
 
 

@@ -213,6 +213,26 @@ def test_report_adds_up_all_workers(native: paths.Native, tmp_path: Path) -> Non
     assert "27" in shown.stderr and "waited at barriers" in shown.stderr
 
 
+def test_races_between_iterations_of_two_pardos(native: paths.Native, tmp_path: Path) -> None:
+    """Iterations of two pardos differ even if their numbers are equal."""
+    body = """
+  pardo i, j
+    t[i,j] = 1.0
+    put d[i,j] = t[i,j]
+  endpardo i, j
+  {}
+  pardo i, j
+    get d[i,j]
+    x += d[i,j] * d[i,j]
+  endpardo i, j
+"""
+    for between, status in (("sip_barrier", 0), ("", 3)):
+        job = prepare(tmp_path, f"{HEAD}{body.format(between)}\nendsial p\n")
+        done = simulate(native, job, "--workers", 1, "--races", "iteration")
+        assert done.returncode == status, done.stderr
+        assert ("error R02" in done.stderr) == (status == 3)
+
+
 def test_stop_has_status_3(native: paths.Native, tmp_path: Path) -> None:
     job = prepare(tmp_path, HEAD + '  print "before"\n  stop\n  print "after"\nendsial p\n')
     done = simulate(native, job, "--workers", 3)
