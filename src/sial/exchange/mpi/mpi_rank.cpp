@@ -1,6 +1,7 @@
 #include "sial/exchange/mpi/mpi_rank.hpp"
 
 #include <atomic>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -123,11 +124,13 @@ Status MpiRank::run_server(const WorkerSetting& setting, const BlockServer::Opti
       over = true;
     }
   };
+  std::optional<Message> next;
   exchange_.progress_until([&] {
     while (!over) {
-      auto message = exchange_.receive();
-      if (!message) break;
-      handle(*message);
+      if (!next) next = exchange_.receive();
+      if (!next || !server.ready_for(*next)) break;
+      handle(*next);
+      next.reset();
     }
     return over;
   });
