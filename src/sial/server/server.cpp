@@ -117,6 +117,15 @@ bool BlockServer::ready_for(const Message& message) const {
   return store_.has_room(of_array ? options_.memory_bytes : bytes);
 }
 
+void BlockServer::announce(const Message& message) const {
+  const bool replaces = message.kind == MessageKind::put || message.kind == MessageKind::fill;
+  const auto array = arrays_.find(message.array);
+  if (replaces || array == arrays_.end()) return;
+  const auto stored = array->second.blocks.find(message.number);
+  if (stored == array->second.blocks.end()) return;
+  store_.read_ahead(array->second.stored, stored->second.entry);
+}
+
 void BlockServer::forget_blocks(StoredArray& array) {
   store_.clear(array.stored);
   array.blocks.clear();
@@ -144,7 +153,9 @@ void BlockServer::write(StoredArray& array, const Message& message) {
 
 // Returns the block that a message changes. A block that was never put begins with zeros.
 Result<Block*> BlockServer::target_of(StoredArray& array, Stored& stored, const Message& message) {
-  if (stored.entry.present()) return store_.modify(array.stored, stored.entry, message.number);
+  if (stored.entry.present() && message.kind != MessageKind::fill) {
+    return store_.modify(array.stored, stored.entry, message.number);
+  }
   if (message.kind == MessageKind::scale) {
     return Status(Code::invalid_argument, "the block was never put, so it cannot be scaled");
   }

@@ -34,6 +34,9 @@ class BlockServer {
   /// True if the message can be handled now. Else blocks of earlier answers fill the memory, and it
   /// has to wait until some of them have left.
   bool ready_for(const Message& message) const;
+  /// Begins to read the block of a message that receive() will get later, so that messages wait
+  /// for the disk together and not one after another.
+  void announce(const Message& message) const;
 
   const SpillStore& store() const noexcept { return store_; }
 

@@ -34,6 +34,8 @@ class SpillFile {
   /// Reads a block, and compares its checksum.
   /// Errors: unavailable, with the file's name and the reason; `block` is undefined then
   Status read(std::uint64_t offset, std::span<std::byte> block, std::uint64_t checksum) const;
+  /// Lets the system begin to read a block, and does not wait for it.
+  void read_ahead(std::uint64_t offset, std::uint64_t block_bytes) const noexcept;
 
  private:
   SpillFile(Fd file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}

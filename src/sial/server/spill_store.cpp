@@ -99,6 +99,11 @@ void SpillStore::adopt(Array& array, Entry& entry, std::uint64_t number, BlockPt
   insert(array, entry, number, std::move(block));
 }
 
+void SpillStore::read_ahead(const Array& array, const Entry& entry) const noexcept {
+  if (entry.in_memory_ || !entry.on_disk_) return;
+  array.file_->read_ahead(entry.offset_, array.bytes_of(entry));
+}
+
 void SpillStore::clear(Array& array) noexcept {
   array.residents_.clear();
   array.file_.reset();

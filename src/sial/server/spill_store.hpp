@@ -64,6 +64,10 @@ class SpillStore {
   /// Makes the entry a block that allocate() made, whatever it was.
   void adopt(Array& array, Entry& entry, std::uint64_t number, BlockPtr block);
 
+  /// Begins to read a block that will be needed soon, if it is on disk. Does not wait for the disk,
+  /// and takes none of this store's memory.
+  void read_ahead(const Array& array, const Entry& entry) const noexcept;
+
   /// Forgets all blocks of an array. The caller drops their entries.
   void clear(Array& array) noexcept;
 

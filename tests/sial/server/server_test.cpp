@@ -202,6 +202,7 @@ class History {
       release_one();
     }
     answers_.last = {};
+    server_.announce(message);
     server_.receive(message);
     EXPECT_LE(server_.store().peak_bytes(), memory_bytes_);
   }
