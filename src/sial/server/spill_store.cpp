@@ -189,6 +189,10 @@ Status SpillStore::open_file(Array& array) {
   for (int attempt = 0; attempt < 3 && !made.ok(); ++attempt) {
     std::error_code error;
     made_folder_ = std::filesystem::create_directories(options_.folder, error) || made_folder_;
+    if (error) {
+      return {Code::unavailable, options_.folder.string() + ": cannot make the folder (" +
+                                     error.message() + "); name another one with --spill"};
+    }
     made = SpillFile::create(options_.folder, stem);
   }
   if (!made.ok()) return made.status();

@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,24 @@ def test_a_full_disk_is_an_error(native: paths.Native, tmp_path: Path, case: str
     assert f"p:16: error R11 {tmp_path}/disk/server1-array" in done.stderr
     assert words in done.stderr and "(d[" in done.stderr
     assert list((tmp_path / "disk").iterdir()) == []
+
+
+def test_a_killed_run_leaves_no_blocks(native: paths.Native, tmp_path: Path) -> None:
+    statements = ("t[i,j] = 1.0", "put d[i,j] = t[i,j]", "put e[i,j] = t[i,j]")
+    rounds = "  index r = 1:10000\n  index s = 1:10000\n"
+    head = HEAD.replace("  special", f"{rounds}  special")
+    body = f"  do r\n  do s\n{loops(*statements)}\n  enddo s\n  enddo r\nendsial p\n"
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    program = native.daemon.parent / "outboard-sial"
+    command = [str(program), str(prepare(tmp_path, head + body)), "--server-memory", "128"]
+    with subprocess.Popen([*command, "--spill", str(disk)]) as running:
+        descriptors = Path(f"/proc/{running.pid}/fd")
+        last = time.monotonic() + 30
+        while not any(str(one.resolve()).startswith(f"{disk}/") for one in descriptors.iterdir()):
+            assert running.poll() is None and time.monotonic() < last
+        running.kill()
+    assert list(disk.iterdir()) == []
 
 
 def run_job(native: paths.Native, *arguments: object) -> subprocess.CompletedProcess[str]:

@@ -356,7 +356,8 @@ TEST(Server, AFolderThatCannotBeMadeIsAnError) {
     server.receive(message);
   }
   EXPECT_EQ(answers.last.kind, MessageKind::failure);
-  EXPECT_TRUE(answers.last.text.starts_with("R11 " + folder.file("spill"))) << answers.last.text;
+  EXPECT_TRUE(answers.last.text.starts_with("R11 " + folder.file("spill") + ": cannot make"))
+      << answers.last.text;
 }
 
 }  // namespace
