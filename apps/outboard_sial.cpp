@@ -1,6 +1,7 @@
 // outboard-sial runs the programs of a SIAL job. It is built without MPI, and once for each MPI
 // library that is installed. `outboard sial run` starts it.
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -148,8 +149,22 @@ std::uint64_t checksum_of(const std::vector<std::unique_ptr<Loaded>>& programs) 
   return ob::checksum(std::as_bytes(std::span(checksums)));
 }
 
+// Returns the folder of what the job saves.
+std::filesystem::path state_folder(const Job& job, const ob::apps::SialOptions& options) {
+  if (!options.state.empty()) return options.state;
+  return job.folder / job.run.state.value_or(job.name + ".state");
+}
+
+// Returns the folder for blocks that servers have no memory for.
+std::filesystem::path spill_folder(const Job& job, const ob::apps::SialOptions& options) {
+  if (!options.spill.empty()) return options.spill;
+  if (job.run.spill) return job.folder / *job.run.spill;
+  return state_folder(job, options) / "spill";
+}
+
 // Takes the defaults of the job file for options that the command line does not give.
-void take_defaults(const RunDefaults& run, ob::apps::SialOptions& options) {
+void take_defaults(const Job& job, ob::apps::SialOptions& options) {
+  const RunDefaults& run = job.run;
   const auto take = [](auto& option, const auto& value) {
     if (value && option == std::decay_t<decltype(option)>{}) {
       option = static_cast<std::decay_t<decltype(option)>>(*value);
@@ -164,6 +179,7 @@ void take_defaults(const RunDefaults& run, ob::apps::SialOptions& options) {
   take(options.prefetch, run.prefetch);
   if (options.races.empty()) options.races = "worker";
   options.drop_cache = options.drop_cache || run.drop_cache.value_or(false);
+  options.spill = spill_folder(job, options);
 }
 
 // Warns of keys that this version reads and does not follow yet.
@@ -175,7 +191,6 @@ void warn_of_keys(const Job& job) {
   };
   const std::string schedule = run.schedule.value_or("");
   warn("run.schedule", schedule == "guided" || schedule == "measured");
-  warn("run.spill", run.spill.has_value());
   warn("run.placement", run.placement.has_value());
   warn("run.place", run.place.has_value());
   warn("run.deterministic", run.deterministic.has_value());
@@ -209,12 +224,6 @@ Status find_all(const std::vector<std::unique_ptr<Loaded>>& programs,
   }
   if (problems.empty()) return {};
   return {Code::invalid_argument, problems};
-}
-
-// Returns the folder of what the job saves.
-std::filesystem::path state_folder(const Job& job, const ob::apps::SialOptions& options) {
-  if (!options.state.empty()) return options.state;
-  return job.folder / job.run.state.value_or(job.name + ".state");
 }
 
 int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options) {
@@ -265,9 +274,11 @@ int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options) 
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A write beyond the limit of file sizes is an error with a message then.
+  std::signal(SIGXFSZ, SIG_IGN);
   ob::apps::SialOptions options = ob::apps::read_sial_options(argc, argv);
   auto job = read_job(options.job);
-  if (job.ok()) take_defaults(job->run, options);
+  if (job.ok()) take_defaults(*job, options);
   auto ranks = ob::apps::start_ranks(&argc, &argv, options);
   if (!ranks.ok()) return complain(ranks.status(), kUsage);
   int status = kUsage;

@@ -24,6 +24,9 @@ SialOptions read_sial_options(int argc, char** argv) {
       ->transform(size);
   app.add_option("--server-memory", options.server_memory_bytes, "blocks of a server, e.g. 2GiB")
       ->transform(size);
+  app.add_option(
+      "--spill", options.spill,
+      "folder of what a server has no memory for [`spill` in the folder of saved objects]");
   app.add_option("--threads", options.threads, "threads of a product on each worker [1]")
       ->check(CLI::Range(1, 1024));
   app.add_option("--seed", options.seed,

@@ -16,6 +16,7 @@ struct SialOptions {
   std::uint64_t server_memory_bytes = 0;
   std::string races;  ///< empty: worker
   std::string state;  ///< folder; empty: that of the job file
+  std::string spill;  ///< folder; empty: that of the job file
   std::string dump_state;
   std::string report;    ///< file
   std::string prefetch;  ///< auto, off or a number; empty: the job's

@@ -146,6 +146,7 @@ def assemble(file: Path, output: Path | None) -> None:
 @click.option("--races", type=click.Choice(("worker", "iteration")), help="[default: worker]")
 @click.option("--worker-memory", metavar="SIZE", help="Most memory of a worker's blocks.")
 @click.option("--server-memory", metavar="SIZE", help="Most memory of a server's blocks.")
+@click.option("--spill", type=click.Path(path_type=Path), help="Folder of blocks on disk.")
 @click.option("--threads", type=click.IntRange(1), help="Threads of a product.  [default: 1]")
 @click.option("--drop-cache", is_flag=True, help="Fetched blocks do not stay over a barrier.")
 @click.option("--prefetch", metavar="N", help="Blocks a get fetches ahead: auto, off or a number.")

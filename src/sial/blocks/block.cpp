@@ -112,4 +112,14 @@ Status BlockPool::make_writable(BlockPtr& block) {
   return {};
 }
 
+std::uint64_t BlockPool::used_bytes() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->used_bytes;
+}
+
+std::uint64_t BlockPool::peak_bytes() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->peak_bytes;
+}
+
 }  // namespace ob::sial

@@ -57,6 +57,11 @@ class BlockPool {
   /// Replaces `block` with a copy of its own if it has other holders.   Errors: out_of_memory
   Status make_writable(BlockPtr& block);
 
+  /// Returns the bytes of the blocks that are in use.
+  std::uint64_t used_bytes() const;
+  /// Returns the highest number of bytes that were in use. Idle memory never adds to it.
+  std::uint64_t peak_bytes() const;
+
  private:
   struct State;
   std::shared_ptr<State> state_;  // blocks keep it alive

@@ -10,7 +10,8 @@ namespace {
 constexpr std::array<std::array<Group, 2>, 3> kGroups{
     {{Group::m, Group::n}, {Group::m, Group::k}, {Group::k, Group::n}}};
 // The operands that have the groups m, n and k.
-constexpr std::array<std::array<ContractionOperand, 2>, 3> kOwners{{{kD, kB1}, {kD, kB2}, {kB1, kB2}}};
+constexpr std::array<std::array<ContractionOperand, 2>, 3> kOwners{
+    {{kD, kB1}, {kD, kB2}, {kB1, kB2}}};
 
 std::size_t number(Group group) { return static_cast<std::size_t>(group); }
 
@@ -49,7 +50,8 @@ void join_neighbours(ContractionLabels& labels) {
   }
 }
 
-Sequence sequence(const ContractionLabels& labels, const Choice& choice, Group group, ContractionOperand by) {
+Sequence sequence(const ContractionLabels& labels, const Choice& choice, Group group,
+                  ContractionOperand by) {
   Sequence found;
   for (unsigned i = 0; i < labels.count; ++i) {
     const auto* const end = choice.outer_labels.data() + choice.outer;
@@ -70,7 +72,8 @@ struct Fused {
   std::int64_t stride = 0;  // 0 if the extent is 1
 };
 
-Fused fuse_group(const ContractionLabels& labels, const Sequence& group, ContractionOperand operand) {
+Fused fuse_group(const ContractionLabels& labels, const Sequence& group,
+                 ContractionOperand operand) {
   Fused fused;
   for (unsigned i = 0; i < group.count; ++i) {
     const ContractionLabel& label = labels.label[group.labels[i]];

@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <limits>
 #include <span>
+#include <vector>
 
 #include "base/checksum.hpp"
 #include "base/fd.hpp"
@@ -48,14 +50,19 @@ Status problem(const std::filesystem::path& path, const std::string& what) {
   return {Code::unavailable, path.string() + ": " + what};
 }
 
-Status write_all(int file, const std::filesystem::path& path, const void* data,
-                 std::uint64_t bytes) {
+Status unreadable(const std::filesystem::path& path, const std::string& what) {
+  return {Code::invalid_argument, path.string() + ": " + what};
+}
+
+Status write_all(int file, const std::filesystem::path& path, const void* data, std::uint64_t bytes,
+                 std::uint64_t offset) {
   const auto* from = static_cast<const char*>(data);
   while (bytes > 0) {
-    const ssize_t written = ::write(file, from, bytes);
+    const ssize_t written = ::pwrite(file, from, bytes, static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return problem(path, std::string("cannot write (") + strerror(errno) + ")");
     from += written;
+    offset += static_cast<std::uint64_t>(written);
     bytes -= static_cast<std::uint64_t>(written);
   }
   return {};
@@ -67,8 +74,8 @@ Status read_exactly(int file, const std::filesystem::path& path, void* data, std
   while (bytes > 0) {
     const ssize_t got = ::pread(file, to, bytes, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return problem(path, std::string("cannot read (") + strerror(errno) + ")");
-    if (got == 0) return problem(path, "the file is shorter than it was");
+    if (got < 0) return unreadable(path, std::string("cannot read (") + strerror(errno) + ")");
+    if (got == 0) return unreadable(path, "the file is shorter than it was");
     to += got;
     offset += static_cast<std::uint64_t>(got);
     bytes -= static_cast<std::uint64_t>(got);
@@ -93,69 +100,69 @@ bool entry_shape(const Entry& entry, std::uint64_t file_bytes, Shape& shape) {
 
 }  // namespace
 
-Status write_block_file(const std::filesystem::path& path,
-                        const std::vector<NumberedBlock>& blocks) {
+Status write_block_file(const std::filesystem::path& path, std::span<const std::uint64_t> numbers,
+                        const std::function<Result<ConstBlockPtr>(std::uint64_t)>& block) {
   const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (!file) return problem(path, std::string("cannot create (") + strerror(errno) + ")");
+  // The index, which is in front, has checksums: it is written last.
   std::vector<Entry> index;
-  std::uint64_t offset = sizeof(Header) + blocks.size() * sizeof(Entry);
-  for (const auto& [number, block] : blocks) {
+  index.reserve(numbers.size());
+  std::uint64_t offset = sizeof(Header) + numbers.size() * sizeof(Entry);
+  for (const std::uint64_t number : numbers) {
+    OB_ASSIGN_OR_RETURN(const ConstBlockPtr present, block(number));
     Entry& entry = index.emplace_back();
     entry.number = number;
     entry.offset = offset;
-    entry.checksum = checksum_of(*block);
-    entry.rank = block->shape().rank;
-    for (unsigned d = 0; d < entry.rank; ++d) entry.extents[d] = block->shape().extents[d];
-    offset += block->bytes();
+    entry.checksum = checksum_of(*present);
+    entry.rank = present->shape().rank;
+    std::copy_n(present->shape().extents.begin(), entry.rank, entry.extents.begin());
+    OB_RETURN_IF_ERROR(write_all(file.get(), path, present->data(), present->bytes(), offset));
+    offset += present->bytes();
   }
   Header header;
-  header.count = blocks.size();
+  header.count = index.size();
   header.index_checksum = checksum_of(index);
-  OB_RETURN_IF_ERROR(write_all(file.get(), path, &header, sizeof header));
-  OB_RETURN_IF_ERROR(write_all(file.get(), path, index.data(), index.size() * sizeof(Entry)));
-  for (const auto& [number, block] : blocks) {
-    OB_RETURN_IF_ERROR(write_all(file.get(), path, block->data(), block->bytes()));
-  }
+  OB_RETURN_IF_ERROR(write_all(file.get(), path, &header, sizeof header, 0));
+  OB_RETURN_IF_ERROR(
+      write_all(file.get(), path, index.data(), index.size() * sizeof(Entry), sizeof header));
   if (::fsync(file.get()) != 0) {
     return problem(path, std::string("the disk does not take it (") + strerror(errno) + ")");
   }
   return {};
 }
 
-Status read_block_file(const std::filesystem::path& path, BlockPool& pool,
-                       const std::function<bool(std::uint64_t)>& wanted,
-                       const std::function<void(std::uint64_t, BlockPtr)>& take) {
+Status read_block_file(const std::filesystem::path& path, const BlockReceiver& receiver) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return problem(path, std::string("cannot open (") + strerror(errno) + ")");
+  if (!file) return unreadable(path, std::string("cannot open (") + strerror(errno) + ")");
   const off_t end = ::lseek(file.get(), 0, SEEK_END);
-  if (end < 0) return problem(path, std::string("cannot read (") + strerror(errno) + ")");
+  if (end < 0) return unreadable(path, std::string("cannot read (") + strerror(errno) + ")");
   const auto file_bytes = static_cast<std::uint64_t>(end);
   Header header;
   OB_RETURN_IF_ERROR(read_exactly(file.get(), path, &header, sizeof header, 0));
-  if (header.magic != kMagic) return problem(path, "this is no file of saved blocks");
+  if (header.magic != kMagic) return unreadable(path, "this is no file of saved blocks");
   if (header.version != kVersion || header.reserved != 0)
-    return problem(path, "another version has written the file");
+    return unreadable(path, "another version has written the file");
   if (header.count > (file_bytes - sizeof header) / sizeof(Entry)) {
-    return problem(path, "the file is shorter than it was");
+    return unreadable(path, "the file is shorter than it was");
   }
   std::vector<Entry> index(static_cast<std::size_t>(header.count));
   const std::uint64_t index_bytes = header.count * sizeof(Entry);
   OB_RETURN_IF_ERROR(read_exactly(file.get(), path, index.data(), index_bytes, sizeof header));
   if (checksum_of(index) != header.index_checksum) {
-    return problem(path, "the table of blocks is damaged (its checksum is wrong)");
+    return unreadable(path, "the table of blocks is damaged (its checksum is wrong)");
   }
   for (const Entry& entry : index) {
-    if (!wanted(entry.number)) continue;
+    if (!receiver.wanted(entry.number)) continue;
     Shape shape;
     if (!entry_shape(entry, file_bytes, shape))
-      return problem(path, "the table of blocks is damaged");
-    OB_ASSIGN_OR_RETURN(BlockPtr block, pool.allocate(shape));
+      return unreadable(path, "the table of blocks is damaged");
+    OB_ASSIGN_OR_RETURN(BlockPtr block, receiver.allocate(shape));
     OB_RETURN_IF_ERROR(read_exactly(file.get(), path, block->data(), block->bytes(), entry.offset));
     if (checksum_of(*block) != entry.checksum) {
-      return problem(
+      return unreadable(
           path, "block " + std::to_string(entry.number) + " is damaged (its checksum is wrong)");
     }
-    take(entry.number, std::move(block));
+    receiver.take(entry.number, std::move(block));
   }
   return {};
 }

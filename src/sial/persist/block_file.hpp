@@ -4,27 +4,29 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <utility>
-#include <vector>
+#include <span>
 
 #include "base/status.hpp"
 #include "sial/blocks/block.hpp"
 
 namespace ob::sial {
 
-/// A block and its number in the array.
-using NumberedBlock = std::pair<std::uint64_t, ConstBlockPtr>;
-
 /// Writes a new file and waits until the disk has it.
-/// Errors: unavailable, with the file's name and the reason
-Status write_block_file(const std::filesystem::path& path,
-                        const std::vector<NumberedBlock>& blocks);
+/// @param block is called for each number, and its block is released before the next call
+/// Errors: unavailable, with the file's name and the reason; those of `block`
+Status write_block_file(const std::filesystem::path& path, std::span<const std::uint64_t> numbers,
+                        const std::function<Result<ConstBlockPtr>(std::uint64_t)>& block);
 
-/// Reads the blocks of a file for which `wanted(number)` is true. `take` gets each one after its
-/// checksum was compared.
-/// Errors: unavailable if the file cannot be read or is damaged; out_of_memory
-Status read_block_file(const std::filesystem::path& path, BlockPool& pool,
-                       const std::function<bool(std::uint64_t)>& wanted,
-                       const std::function<void(std::uint64_t, BlockPtr)>& take);
+/// Gets the blocks of a file.
+struct BlockReceiver {
+  std::function<bool(std::uint64_t)> wanted;  ///< by number
+  std::function<Result<BlockPtr>(const Shape&)> allocate;
+  /// Is called after the checksum of the block was compared, and before the next is allocated.
+  std::function<void(std::uint64_t, BlockPtr)> take;
+};
+
+/// Reads the wanted blocks of a file.
+/// Errors: invalid_argument if the file cannot be read or is damaged; those of `allocate`
+Status read_block_file(const std::filesystem::path& path, const BlockReceiver& receiver);
 
 }  // namespace ob::sial

@@ -1,6 +1,7 @@
 #include "sial/server/server.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -19,13 +20,24 @@ BlockAccess access_of(MessageKind kind) noexcept {
   return adds ? BlockAccess::accumulate : BlockAccess::put;
 }
 
+// Returns the text of a failure with its number in docs/sial/runtime.md.
+std::string error_text(const Status& status, const char* otherwise) {
+  const char* code = otherwise;
+  if (status.code() == Code::out_of_memory) code = "R10";
+  if (status.code() == Code::unavailable) code = "R11";
+  return std::string(code) + " " + status.message();
+}
+
 }  // namespace
 
 BlockServer::BlockServer(const Options& options, Exchange& exchange)
-    : options_(options), exchange_(exchange), pool_(options.memory_bytes) {}
+    : options_(options),
+      exchange_(exchange),
+      store_(
+          {options.memory_bytes, options.spill_folder, "server" + std::to_string(options.rank)}) {}
 
 void BlockServer::receive(const Message& message) {
-  StoredArray& array = arrays_[message.array];
+  StoredArray& array = arrays_.try_emplace(message.array, message.array).first->second;
   if (message.kind == MessageKind::prefetch) return prefetch(array, message);
   if (!enter_generation(array, message)) return;
   switch (message.kind) {
@@ -63,7 +75,7 @@ bool BlockServer::enter_generation(StoredArray& array, const Message& message) {
       return false;
     }
   }
-  array.blocks.clear();
+  forget_blocks(array);
   array.generation = message.generation;
   array.deleted_by = message.from;
   array.delete_instruction = message.instruction;
@@ -91,22 +103,57 @@ bool BlockServer::enter_access(Stored& stored, BlockAccess access, const Message
   return true;
 }
 
+bool BlockServer::ready_for(const Message& message) const {
+  const auto array = arrays_.find(message.array);
+  const bool known = array != arrays_.end() && array->second.blocks.contains(message.number);
+  std::uint64_t bytes = 0;
+  if (known) {
+    const Stored& stored = array->second.blocks.at(message.number);
+    bytes = store_.bytes_to_load(array->second.stored, stored.entry);
+  }
+  if (message.block != nullptr) bytes = std::max(bytes, message.block->bytes());
+  bytes = std::max(bytes, static_cast<std::uint64_t>(message.shape.elements()) * sizeof(double));
+  // Blocks in files may be larger than those of the messages before.
+  const bool of_array = message.kind == MessageKind::save || message.kind == MessageKind::restore;
+  return store_.has_room(of_array ? options_.memory_bytes : bytes);
+}
+
+void BlockServer::announce(const Message& message) const {
+  const bool replaces = message.kind == MessageKind::put || message.kind == MessageKind::fill;
+  const auto array = arrays_.find(message.array);
+  if (replaces || array == arrays_.end()) return;
+  const auto stored = array->second.blocks.find(message.number);
+  if (stored == array->second.blocks.end()) return;
+  store_.read_ahead(array->second.stored, stored->second.entry);
+}
+
+void BlockServer::forget_blocks(StoredArray& array) {
+  store_.clear(array.stored);
+  array.blocks.clear();
+}
+
 void BlockServer::get(StoredArray& array, const Message& message) {
   Stored& stored = array.blocks[message.number];
   if (!enter_access(stored, BlockAccess::get, message)) return;
-  if (stored.block == nullptr) return answer(message, MessageKind::absent);
+  if (!stored.entry.present()) return answer(message, MessageKind::absent);
+  auto block = store_.lend(array.stored, stored.entry, message.number);
+  if (!block.ok()) return refuse(message, error_text(block.status(), "R10"));
   Message reply = answer_to(message, MessageKind::data);
-  reply.block = stored.block;
+  reply.block = std::move(*block);
   exchange_.send(std::move(reply));
 }
 
 // A prefetch is no access, so it meets no race; the touch that follows when the block is used does.
-void BlockServer::prefetch(const StoredArray& array, const Message& message) {
+void BlockServer::prefetch(StoredArray& array, const Message& message) {
   const auto found = array.blocks.find(message.number);
-  const bool there = message.generation == array.generation && found != array.blocks.end() &&
-                     found->second.block != nullptr;
-  Message reply = answer_to(message, there ? MessageKind::data : MessageKind::absent);
-  if (there) reply.block = found->second.block;
+  Message reply = answer_to(message, MessageKind::absent);
+  if (message.generation == array.generation && found != array.blocks.end() &&
+      found->second.entry.present()) {
+    auto block = store_.lend(array.stored, found->second.entry, message.number);
+    if (!block.ok()) return refuse(message, error_text(block.status(), "R10"));
+    reply.kind = MessageKind::data;
+    reply.block = std::move(*block);
+  }
   reply.ahead = true;
   exchange_.send(std::move(reply));
 }
@@ -114,32 +161,41 @@ void BlockServer::prefetch(const StoredArray& array, const Message& message) {
 void BlockServer::write(StoredArray& array, const Message& message) {
   Stored& stored = array.blocks[message.number];
   if (!enter_access(stored, access_of(message.kind), message)) return;
-  if (const Status applied = apply(stored, message); !applied.ok()) {
-    const char* const code = applied.code() == Code::out_of_memory ? "R10 " : "R03 ";
-    return refuse(message, code + applied.message());
+  if (const Status applied = apply(array, stored, message); !applied.ok()) {
+    return refuse(message, error_text(applied, "R03"));
   }
   answer(message, MessageKind::done);
 }
 
-Status BlockServer::apply(Stored& stored, const Message& message) {
+// Returns the block that a message changes. A block that was never put begins with zeros.
+Result<Block*> BlockServer::target_of(StoredArray& array, Stored& stored, const Message& message) {
+  if (stored.entry.present() && message.kind != MessageKind::fill) {
+    return store_.modify(array.stored, stored.entry, message.number);
+  }
+  if (message.kind == MessageKind::scale) {
+    return Status(Code::invalid_argument, "the block was never put, so it cannot be scaled");
+  }
+  const Shape& shape = message.block != nullptr ? message.block->shape() : message.shape;
+  OB_ASSIGN_OR_RETURN(Block* const made,
+                      store_.replace(array.stored, stored.entry, message.number, shape));
+  fill(view_of(*made), 0.0, Assign::set);
+  return made;
+}
+
+Status BlockServer::apply(StoredArray& array, Stored& stored, const Message& message) {
   if (message.kind == MessageKind::put) {
     // The block lies in the memory of its sender or of the exchange, and this server has a limit.
-    OB_ASSIGN_OR_RETURN(stored.block, pool_.copy(*message.block));
+    const Block& from = *message.block;
+    OB_ASSIGN_OR_RETURN(Block* const made,
+                        store_.replace(array.stored, stored.entry, message.number, from.shape()));
+    std::memcpy(made->data(), from.data(), from.bytes());
     return {};
   }
-  if (message.kind == MessageKind::scale && stored.block == nullptr) {
-    return {Code::invalid_argument, "the block was never put, so it cannot be scaled"};
-  }
-  if (stored.block == nullptr) {
-    const Shape shape = message.block != nullptr ? message.block->shape() : message.shape;
-    OB_ASSIGN_OR_RETURN(stored.block, pool_.allocate(shape));
-    fill(view_of(*stored.block), 0.0, Assign::set);
-  }
-  OB_RETURN_IF_ERROR(pool_.make_writable(stored.block));
-  const View view = view_of(*stored.block);
+  OB_ASSIGN_OR_RETURN(Block* const target, target_of(array, stored, message));
+  const View view = view_of(*target);
   switch (message.kind) {
     case MessageKind::accumulate:
-      if (message.block->elements() != stored.block->elements()) {
+      if (message.block->elements() != target->elements()) {
         return {Code::invalid_argument, "the block has another shape"};
       }
       return copy(view, view_of(*message.block), message.factor, Assign::add, scratch_);
@@ -151,29 +207,32 @@ Status BlockServer::apply(Stored& stored, const Message& message) {
 }
 
 void BlockServer::save(const StoredArray& array, const Message& message) {
-  std::vector<NumberedBlock> present;
+  std::vector<std::uint64_t> present;
   for (const auto& [number, stored] : array.blocks) {
-    if (stored.block != nullptr) present.emplace_back(number, stored.block);
+    if (stored.entry.present()) present.push_back(number);
   }
-  std::ranges::sort(present, {}, [](const auto& entry) { return entry.first; });
-  const Status written = write_block_file(message.text, present);
+  std::ranges::sort(present);
+  const Status written = write_block_file(message.text, present, [&](std::uint64_t number) {
+    return store_.peek(array.stored, array.blocks.at(number).entry, number);
+  });
   if (written.ok()) return answer(message, MessageKind::done);
-  refuse(message, "R11 " + written.message());
+  refuse(message, error_text(written, "R11"));
 }
 
 void BlockServer::restore(StoredArray& array, const Message& message) {
   const std::uint64_t server = message.words.at(0);
   const std::uint64_t servers = message.words.at(1);
-  array.blocks.clear();
+  forget_blocks(array);
+  const BlockReceiver receiver{[&](std::uint64_t number) { return number % servers == server; },
+                               [&](const Shape& shape) { return store_.allocate(shape); },
+                               [&](std::uint64_t number, BlockPtr block) {
+                                 store_.adopt(array.stored, array.blocks[number].entry, number,
+                                              std::move(block));
+                               }};
   std::istringstream files(message.text);
   for (std::string file; std::getline(files, file);) {
-    const Status got = read_block_file(
-        file, pool_, [&](std::uint64_t number) { return number % servers == server; },
-        [&](std::uint64_t number, BlockPtr block) {
-          array.blocks[number].block = std::move(block);
-        });
-    if (got.ok()) continue;
-    return refuse(message, (got.code() == Code::out_of_memory ? "R10 " : "R12 ") + got.message());
+    const Status got = read_block_file(file, receiver);
+    if (!got.ok()) return refuse(message, error_text(got, "R12"));
   }
   answer(message, MessageKind::done);
 }

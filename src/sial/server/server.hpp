@@ -2,6 +2,7 @@
 // A block server: it stores the blocks of distributed arrays and watches for races.
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 #include "sial/exchange/message.hpp"
 #include "sial/operations/scratch.hpp"
 #include "sial/server/races.hpp"
+#include "sial/server/spill_store.hpp"
 
 namespace ob::sial {
 
@@ -21,23 +23,38 @@ class BlockServer {
     Rank rank = 0;
     std::uint64_t memory_bytes = 0;  ///< of blocks; 0: no limit
     bool races_by_iteration = false;
+    /// For blocks beyond `memory_bytes`. Empty: more blocks are an error.
+    std::filesystem::path spill_folder{};
   };
 
   BlockServer(const Options& options, Exchange& exchange);
 
   /// Handles a message and sends the answer.
   void receive(const Message& message);
+  /// True if the message can be handled now. Else blocks of earlier answers fill the memory, and it
+  /// has to wait until some of them have left.
+  bool ready_for(const Message& message) const;
+  /// Begins to read the block of a message that receive() will get later, so that messages wait
+  /// for the disk together and not one after another.
+  void announce(const Message& message) const;
+
+  const SpillStore& store() const noexcept { return store_; }
 
  private:
   struct Stored {
-    BlockPtr block;  // nullptr: absent
-    std::uint64_t epoch = 0;
-    std::uint64_t iteration = 0;    // of the access that set `state` first
-    std::uint32_t instruction = 0;  // of that access
-    Rank worker = 0;                // of that access
+    // The state lies in its padding: each block of huge arrays costs a Stored, on disk as well.
+    [[no_unique_address]] SpillStore::Entry entry;
     AccessState state = AccessState::untouched;
+    std::uint32_t instruction = 0;  // of the access that set `state` first
+    Rank worker = 0;                // of that access
+    std::uint64_t iteration = 0;    // of that access
+    std::uint64_t epoch = 0;
   };
+  // With its key, its link and its bucket that is less than 100 bytes.
+  static_assert(sizeof(Stored) <= 56);
   struct StoredArray {
+    explicit StoredArray(std::uint32_t number) : stored(number) {}
+    SpillStore::Array stored;
     std::uint32_t generation = 0;
     Rank deleted_by = 0;  // the worker that began this generation
     std::uint32_t delete_instruction = 0;
@@ -50,9 +67,11 @@ class BlockServer {
   // Notes the access. Returns false after a race, which it reports.
   bool enter_access(Stored& stored, BlockAccess access, const Message& message);
   void get(StoredArray& array, const Message& message);
-  void prefetch(const StoredArray& array, const Message& message);
+  void prefetch(StoredArray& array, const Message& message);
   void write(StoredArray& array, const Message& message);
-  Status apply(Stored& stored, const Message& message);
+  Status apply(StoredArray& array, Stored& stored, const Message& message);
+  Result<Block*> target_of(StoredArray& array, Stored& stored, const Message& message);
+  void forget_blocks(StoredArray& array);
   void save(const StoredArray& array, const Message& message);
   void restore(StoredArray& array, const Message& message);
   Message answer_to(const Message& message, MessageKind kind) const;
@@ -62,7 +81,7 @@ class BlockServer {
 
   const Options options_;
   Exchange& exchange_;
-  BlockPool pool_;
+  SpillStore store_;
   Scratch scratch_;
   std::map<std::uint32_t, StoredArray> arrays_;
 };

@@ -69,6 +69,7 @@ void Worker::request_block(const BlockPlace& place, FetchedBlock& fetched, std::
                            bool ahead) {
   const MessageKind kind = ahead ? MessageKind::prefetch : MessageKind::get;
   Message message = message_to_server(kind, place.array, place.number);
+  message.instruction = program_.accesses[access].instruction;
   fetched.pending = true;
   fetched.request = message.request;
   fetched.ahead = ahead;

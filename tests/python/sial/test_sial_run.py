@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,91 @@ def test_random_programs_over_mpi(
         workers = ranks - max(1, ranks // 3)
         for worker in range(workers):
             check_state(program, json.loads((tmp_path / f"state.{worker}").read_text()))
+
+
+SPILLED = 12  # random programs with servers that have memory for one block
+
+
+def test_random_programs_with_blocks_on_disk(
+    native: paths.Native, tmp_path: Path, seed: int
+) -> None:
+    for number in range(seed, seed + SPILLED):
+        program = random_program(number)
+        job = prepare(tmp_path, program.source, program.job("p.sial"))
+        dump = tmp_path / "state.json"
+        memory = max(program.segments) ** 2 * 8
+        for order in range(3):
+            done = simulate(
+                native, job, "--workers", 1 + (number + order) % 4, "--servers", 1 + order % 2,
+                "--seed", order, "--server-memory", memory, "--dump-state", dump,
+            )  # fmt: skip
+            assert done.returncode == 0, f"program {number}, order {order}: {done.stderr}"
+            check_state(program, json.loads(dump.read_text()))
+        assert not (tmp_path / "p.state" / "spill").exists()
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_blocks_on_disk_over_mpi(native: paths.Native, tmp_path: Path, seed: int, mpi: str) -> None:
+    if shutil.which(f"mpiexec.{mpi}") is None:
+        pytest.skip(f"{mpi} is not installed")
+    program = random_program(seed)
+    job = prepare(tmp_path, program.source, program.job("p.sial"))
+    memory = max(program.segments) ** 2 * 8
+    done = run_job(
+        native, job, "-n", 4, "--mpi", mpi, "--servers", 2, "--server-memory", memory,
+        "--spill", tmp_path / "disk", "--dump-state", tmp_path / "state",
+    )  # fmt: skip
+    assert done.returncode == 0, f"program {seed}: {done.stderr}"
+    for worker in range(2):
+        check_state(program, json.loads((tmp_path / f"state.{worker}").read_text()))
+
+
+# The limit of file sizes is too low for the blocks, or the file system is.
+FULL = {
+    "limit": (["sh", "-c", 'ulimit -f 8 && exec "$@"', "sh"], "File too large"),
+    "file system": (
+        ["unshare", "-rm", "sh", "-c", 'mount -t tmpfs -o size=8k none "$0" && exec "$@"'],
+        "No space left on device",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FULL)
+def test_a_full_disk_is_an_error(native: paths.Native, tmp_path: Path, case: str) -> None:
+    start, words = FULL[case]
+    (tmp_path / "disk").mkdir()
+    if case == "file system":
+        start = [*start, str(tmp_path / "disk")]
+        if subprocess.run([*start, "true"], capture_output=True, check=False).returncode != 0:
+            pytest.skip("this system lets nobody mount a file system")
+    job_text = JOB.replace("[2, 3, 1]", "[20, 20, 20]") + "[run]\nspill = 'disk'\n"
+    body = loops("t[i,j] = 1.0", "put d[i,j] = t[i,j]") + "\n  sip_barrier\nendsial p\n"
+    job = prepare(tmp_path, HEAD + body, job_text)
+    program = native.daemon.parent / "outboard-sial"
+    command = [*start, str(program), str(job), "--server-memory", "4K"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3, done.stderr
+    assert f"p:16: error R11 {tmp_path}/disk/server1-array" in done.stderr
+    assert words in done.stderr and "(d[" in done.stderr
+    assert list((tmp_path / "disk").iterdir()) == []
+
+
+def test_a_killed_run_leaves_no_blocks(native: paths.Native, tmp_path: Path) -> None:
+    statements = ("t[i,j] = 1.0", "put d[i,j] = t[i,j]", "put e[i,j] = t[i,j]")
+    rounds = "  index r = 1:10000\n  index s = 1:10000\n"
+    head = HEAD.replace("  special", f"{rounds}  special")
+    body = f"  do r\n  do s\n{loops(*statements)}\n  enddo s\n  enddo r\nendsial p\n"
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    program = native.daemon.parent / "outboard-sial"
+    command = [str(program), str(prepare(tmp_path, head + body)), "--server-memory", "128"]
+    with subprocess.Popen([*command, "--spill", str(disk)]) as running:
+        descriptors = Path(f"/proc/{running.pid}/fd")
+        last = time.monotonic() + 30
+        while not any(str(one.resolve()).startswith(f"{disk}/") for one in descriptors.iterdir()):
+            assert running.poll() is None and time.monotonic() < last
+        running.kill()
+    assert list(disk.iterdir()) == []
 
 
 def run_job(native: paths.Native, *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -281,6 +367,17 @@ def test_programs_pass_on_what_they_save(native: paths.Native, tmp_path: Path) -
     for workers, servers in ((1, 3), (4, 1), (3, 2)):
         again = simulate(native, later, "--workers", workers, "--servers", servers, "--seed", 5)
         assert (again.returncode, again.stdout) == (0, both.stdout), again.stderr
+
+
+def test_blocks_on_disk_are_saved_and_restored(native: paths.Native, tmp_path: Path) -> None:
+    job = chain(tmp_path, "save.sial", "load.sial")
+    whole = run_job(native, job)
+    assert whole.returncode == 0, whole.stderr
+    for workers, servers in ((1, 1), (2, 3)):
+        small = simulate(
+            native, job, "--workers", workers, "--servers", servers, "--server-memory", 128,
+        )  # fmt: skip
+        assert (small.returncode, small.stdout) == (0, whole.stdout), small.stderr
 
 
 def test_saved_objects_that_do_not_fit(native: paths.Native, tmp_path: Path) -> None:

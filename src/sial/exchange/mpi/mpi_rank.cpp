@@ -9,6 +9,8 @@ namespace {
 
 // Instructions between two looks for messages. Worker 0 joins the collectives of all.
 constexpr std::uint64_t kTurn = 4096;
+// Messages of a server's queue whose blocks are read ahead: enough to keep a disk busy.
+constexpr std::size_t kReadAhead = 32;
 
 Status reported_elsewhere(std::uint64_t code) { return {static_cast<Code>(code), ""}; }
 
@@ -123,11 +125,16 @@ Status MpiRank::run_server(const WorkerSetting& setting, const BlockServer::Opti
       over = true;
     }
   };
+  std::deque<Message> queue;
   exchange_.progress_until([&] {
-    while (!over) {
-      auto message = exchange_.receive();
-      if (!message) break;
-      handle(*message);
+    while (auto message = exchange_.receive()) {
+      if (queue.size() < kReadAhead) server.announce(*message);
+      queue.push_back(std::move(*message));
+    }
+    while (!over && !queue.empty() && server.ready_for(queue.front())) {
+      handle(queue.front());
+      queue.pop_front();
+      if (queue.size() >= kReadAhead) server.announce(queue[kReadAhead - 1]);
     }
     return over;
   });

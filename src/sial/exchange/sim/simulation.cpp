@@ -13,7 +13,10 @@ constexpr std::uint64_t kMostInTurn = 60;        // with another seed: a few sta
 
 Simulation::Simulation(const WorkerSetting& setting, const BlockServer::Options& server,
                        std::uint64_t seed)
-    : setting_(setting), random_(seed), in_order_(seed == 0) {
+    : setting_(setting),
+      random_(seed),
+      in_order_(seed == 0),
+      servers_limited_(server.memory_bytes != 0) {
   const Rank ranks = setting.workers + setting.servers;
   channels_.resize(static_cast<std::size_t>(ranks) * ranks);
   outcomes_.assign(setting.workers, Outcome::running);
@@ -32,6 +35,10 @@ Simulation::~Simulation() = default;
 void Simulation::send(Message message) {
   const std::size_t ranks = setting_.workers + setting_.servers;
   const std::size_t number = message.from * ranks + message.to;
+  if (servers_limited_ && message.from >= setting_.workers && message.block != nullptr) {
+    // A worker keeps what it has fetched. That must not fill the memory of a server.
+    if (auto copied = pool_.copy(*message.block); copied.ok()) message.block = std::move(*copied);
+  }
   if (channels_[number].empty()) full_.push_back(number);
   channels_[number].push_back(std::move(message));
 }

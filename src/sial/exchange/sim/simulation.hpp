@@ -42,6 +42,8 @@ class Simulation final : public Exchange {
   const WorkerSetting setting_;
   std::mt19937_64 random_;
   const bool in_order_;
+  const bool servers_limited_;
+  BlockPool pool_;  // of blocks on their way from servers with a limit
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::unique_ptr<BlockServer>> servers_;
   std::vector<Channel> channels_;  // from x ranks + to

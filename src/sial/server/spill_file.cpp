@@ -1,0 +1,98 @@
+#include "sial/server/spill_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/checksum.hpp"
+
+namespace ob::sial {
+namespace {
+
+// Large blocks begin at pages: writing part of a page that is not in memory reads it first. Small
+// ones would waste most of their page.
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kLargeBlock = 8 * kPage;
+constexpr std::uint64_t kSmallSlot = 64;
+
+std::uint64_t slot_unit(std::uint64_t block_bytes) noexcept {
+  return block_bytes >= kLargeBlock ? kPage : kSmallSlot;
+}
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {
+  return (value + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+Result<SpillFile> SpillFile::create(const std::filesystem::path& folder, const std::string& stem) {
+  std::string name = (folder / (stem + "-XXXXXX")).string();
+  Fd file(::mkostemp(name.data(), O_CLOEXEC));
+  if (!file || ::unlink(name.c_str()) != 0) {
+    return Status(Code::unavailable, name + ": cannot create the file (" + strerror(errno) + ")");
+  }
+  return SpillFile(out_of_the_way(std::move(file)), std::move(name));
+}
+
+std::uint64_t SpillFile::take_slot(std::uint64_t block_bytes) {
+  const std::uint64_t unit = slot_unit(block_bytes);
+  const std::uint64_t bytes = round_up(block_bytes, unit);
+  std::vector<std::uint64_t>& free = free_[bytes];
+  if (!free.empty()) {
+    const std::uint64_t offset = free.back();
+    free.pop_back();
+    return offset;
+  }
+  const std::uint64_t offset = round_up(end_, unit);
+  end_ = offset + bytes;
+  return offset;
+}
+
+void SpillFile::free_slot(std::uint64_t offset, std::uint64_t block_bytes) {
+  free_[round_up(block_bytes, slot_unit(block_bytes))].push_back(offset);
+}
+
+Status SpillFile::write(std::uint64_t offset, std::span<const std::byte> block) const {
+  while (!block.empty()) {
+    const ssize_t written =
+        ::pwrite(file_.get(), block.data(), block.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return problem(std::string("cannot write (") + strerror(errno) + ")");
+    block = block.subspan(static_cast<std::size_t>(written));
+    offset += static_cast<std::uint64_t>(written);
+  }
+  return {};
+}
+
+Status SpillFile::read(std::uint64_t offset, std::span<std::byte> block,
+                       std::uint64_t checksum) const {
+  std::span<std::byte> rest = block;
+  while (!rest.empty()) {
+    const ssize_t got = ::pread(file_.get(), rest.data(), rest.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return problem(std::string("cannot read (") + strerror(errno) + ")");
+    if (got == 0) return problem("the file is shorter than it was");
+    rest = rest.subspan(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
+  }
+  if (ob::checksum(block) != checksum) {
+    return problem("a block is damaged (its checksum is wrong)");
+  }
+  return {};
+}
+
+void SpillFile::read_ahead(std::uint64_t offset, std::uint64_t block_bytes) const noexcept {
+  // A hint: read() works without it.
+  ::posix_fadvise(file_.get(), static_cast<off_t>(offset), static_cast<off_t>(block_bytes),
+                  POSIX_FADV_WILLNEED);
+}
+
+Status SpillFile::problem(const std::string& what) const {
+  return {Code::unavailable, name_ + ": " + what};
+}
+
+}  // namespace ob::sial
