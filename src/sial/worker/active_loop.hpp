@@ -1,11 +1,41 @@
 #pragma once
 // A loop that is being executed, or that a look-ahead goes through.
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 namespace ob::sial {
+
+/// Raw numbers of iterations, first in, first out. It keeps its memory when it is empty, because
+/// most loops are short and begin often.
+class IterationQueue {
+ public:
+  bool empty() const noexcept { return taken_ == numbers_.size(); }
+  std::size_t size() const noexcept { return numbers_.size() - taken_; }
+  std::uint64_t operator[](std::size_t i) const noexcept { return numbers_[taken_ + i]; }
+  void push_back(std::uint64_t number) { numbers_.push_back(number); }
+  std::uint64_t take_front() {
+    const std::uint64_t number = numbers_[taken_++];
+    if (empty()) {
+      clear();
+    } else if (taken_ == kMostTaken) {
+      numbers_.erase(numbers_.begin(), numbers_.begin() + kMostTaken);
+      taken_ = 0;
+    }
+    return number;
+  }
+  void clear() noexcept {
+    numbers_.clear();
+    taken_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t kMostTaken = 256;
+
+  std::vector<std::uint64_t> numbers_;
+  std::size_t taken_ = 0;
+};
 
 /// One execution of a loop. Its iterations are found in order, and may be found long before they
 /// begin: the interpreter takes the first of `coming`, the look-ahead reads on in it.
@@ -16,8 +46,16 @@ struct ActiveLoop {
   std::uint64_t candidate = 0;             ///< raw number of the next tuple to look at
   std::uint64_t total = 0;                 ///< raw tuples
   std::uint64_t survivors = 0;             ///< tuples below `candidate` that the where clauses pass
-  std::deque<std::uint64_t> coming;        ///< raw numbers of the iterations that follow
+  IterationQueue coming;                   ///< raw numbers of the iterations that follow
   std::uint64_t begun = 0;                 ///< iterations that have begun
+
+  /// Forgets the execution, and keeps the memory.
+  void begin_again() noexcept {
+    lower.clear();
+    upper.clear();
+    coming.clear();
+    candidate = survivors = begun = 0;
+  }
 };
 
 }  // namespace ob::sial

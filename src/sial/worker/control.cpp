@@ -77,6 +77,11 @@ Worker::Step Worker::begin_loop() {
 std::optional<ActiveLoop> Worker::enter(std::uint32_t number) {
   const Loop& loop = program_.loops[number];
   ActiveLoop active;
+  if (!ended_loops_.empty()) {
+    active = std::move(ended_loops_.back());
+    ended_loops_.pop_back();
+    active.begin_again();
+  }
   active.loop = number;
   active.execution = ++executions_;
   active.total = 1;
@@ -158,8 +163,7 @@ Worker::Step Worker::next_iteration() {
   if (active.coming.empty() && !find_next(active)) {
     return failure_.empty() ? leave_loop() : Step::failed;
   }
-  const std::uint64_t raw = active.coming.front();
-  active.coming.pop_front();
+  const std::uint64_t raw = active.coming.take_front();
   ++active.begun;
   set_indices(active, raw);
   const Loop& loop = program_.loops[active.loop];
@@ -193,6 +197,7 @@ Worker::Step Worker::leave_loop() {
     iteration_ = 0;
   }
   at_ = loop.end + 1;
+  ended_loops_.push_back(std::move(loops_.back()));
   loops_.pop_back();
   return Step::jumped;
 }

@@ -126,8 +126,7 @@ bool LookAhead::next(const Access& access, Cursor& cursor, std::size_t level,
   Level& place = cursor.levels[level];
   if (place.own) {
     if (place.own->coming.empty() && !future_.find_next(*place.own)) return false;
-    future_.set_indices(*place.own, place.own->coming.front());
-    place.own->coming.pop_front();
+    future_.set_indices(*place.own, place.own->coming.take_front());
     return true;
   }
   ActiveLoop& active = loops[loops.size() - access.loops.size() + level];

@@ -245,6 +245,7 @@ class Worker : private Future {
   std::vector<double> scalars_;
   IndexValues values_;
   std::vector<ActiveLoop> loops_;
+  std::vector<ActiveLoop> ended_loops_;                       // whose memory the next ones use
   std::vector<std::pair<std::uint32_t, std::size_t>> calls_;  // return address, loops around
   std::vector<bool> exits_;        // per loop: `exit` or `return` may leave it
   std::uint64_t pardo_count_ = 0;  // survivors of balanced pardos since the last barrier
