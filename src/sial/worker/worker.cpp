@@ -48,7 +48,10 @@ Status Worker::begin() {
   ints_ = setting_.binding->ints;
   scalars_ = setting_.binding->scalars;
   at_ = program_.procs[0].begin;
-  OB_RETURN_IF_ERROR(store_.allocate_statics());
+  if (const Status allocated = store_.allocate_statics(); !allocated.ok()) {
+    return {Code::invalid_argument,
+            program_.name + ": error R10 " + allocated.message() + "; raise --worker-memory"};
+  }
   for (std::uint32_t array = 0; array < program_.arrays.size(); ++array) {
     const DoubleArray* data = setting_.binding->predefined[array];
     if (data == nullptr) continue;

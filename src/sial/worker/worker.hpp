@@ -69,7 +69,7 @@ class Worker : private Future {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Sets the predefined variables and allocates the statics.   Errors: out_of_memory
+  /// Sets the predefined variables and allocates the statics.   Errors: invalid_argument (R10)
   Status begin();
   /// Runs at most so many instructions.
   Outcome run(std::uint64_t most_instructions);
