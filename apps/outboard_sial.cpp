@@ -20,7 +20,9 @@
 #include "sial/builtins/builtins.hpp"
 #include "sial/code/load_program.hpp"
 #include "sial/job/binding.hpp"
+#include "sial/job/import_dat.hpp"
 #include "sial/job/read_job.hpp"
+#include "sial/job/write_job.hpp"
 #include "sial/plugin/plugins.hpp"
 #include "sial_options.hpp"
 #include "sial_prefetch.hpp"
@@ -271,12 +273,20 @@ int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options) 
   return written.ok() ? 0 : complain(written, kUsage);
 }
 
+int import_job(const ob::apps::SialOptions& options) {
+  const auto job = import_dat(options.import_from);
+  if (!job.ok()) return complain(job.status(), kUsage);
+  const Status written = write_job(options.job, *job);
+  return written.ok() ? 0 : complain(written, kUsage);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   // A write beyond the limit of file sizes is an error with a message then.
   std::signal(SIGXFSZ, SIG_IGN);
   ob::apps::SialOptions options = ob::apps::read_sial_options(argc, argv);
+  if (!options.import_from.empty()) return import_job(options);
   auto job = read_job(options.job);
   if (job.ok()) take_defaults(*job, options);
   auto ranks = ob::apps::start_ranks(&argc, &argv, options);

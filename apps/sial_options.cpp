@@ -33,6 +33,8 @@ SialOptions read_sial_options(int argc, char** argv) {
                  "without MPI: choose at random who runs and which message arrives next");
   app.add_option("--prefetch", options.prefetch,
                  "blocks that a get fetches ahead: auto, off or a number [auto; off for one rank]");
+  app.add_option("--import", options.import_from,
+                 "convert a job file of the older, binary form into the job, and run nothing");
   app.add_option("--report", options.report, "write what each line did to this JSON file");
   app.add_option("--state", options.state, "folder of saved objects [NAME.state beside the job]");
   app.add_option("--dump-state", options.dump_state,

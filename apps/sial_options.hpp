@@ -18,8 +18,9 @@ struct SialOptions {
   std::string state;  ///< folder; empty: that of the job file
   std::string spill;  ///< folder; empty: that of the job file
   std::string dump_state;
-  std::string report;    ///< file
-  std::string prefetch;  ///< auto, off or a number; empty: the job's
+  std::string report;       ///< file
+  std::string import_from;  ///< a job of the older form: it is converted into `job`
+  std::string prefetch;     ///< auto, off or a number; empty: the job's
   unsigned threads = 1;
   bool drop_cache = false;
 };

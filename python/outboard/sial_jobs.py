@@ -110,6 +110,12 @@ def run_and_report(start: Start, to: IO[str]) -> int:
     return status if status >= 0 else 128 - status
 
 
+def import_line(file: Path, job: Path) -> list[str]:
+    """Returns the command that converts a job of the older form."""
+    program = _program(paths.require_native().daemon.parent, "outboard-sial")
+    return [str(program), str(job), "--import", str(file)]
+
+
 def _keys(job: Path) -> dict[str, Any]:
     try:
         with job.open("rb") as file:

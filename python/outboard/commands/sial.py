@@ -28,6 +28,7 @@ def command() -> None:
       outboard sial compile product.sial               writes product.sialc
       outboard sial compile --check-only *.sial        only looks for mistakes
       outboard sial run job.toml -n 4                  runs a job on 4 ranks
+      outboard sial export job.toml                    shows what a job has saved
       outboard sial disassemble product.sialc          shows the byte code as text
     """
 
@@ -194,6 +195,48 @@ def run(
         sys.exit(start.run_and_report(job_to_start, sys.stderr))
     line, environment = start.command_line(job_to_start)
     os.execve(line[0], line, environment)
+
+
+@command.command("export")
+@click.argument("job", type=_FILE)
+@click.argument("label", required=False)
+@click.option("-o", "output", type=_OUTPUT, help="The array.  [default: LABEL.npy]")
+@click.option("--state", type=click.Path(path_type=Path), help="Folder of saved objects.")
+def export(job: Path, label: str | None, output: Path | None, state: Path | None) -> None:
+    """Write an array or a scalar that a JOB has saved as a .npy file. Without LABEL, show what is
+    saved.
+
+    \b
+    Examples:
+      outboard sial export job.toml
+      outboard sial export job.toml orbitals -o orbitals.npy
+    """
+    saved = _module("outboard.sial_saved")
+    table = saved.read_table(state or saved.state_folder(job))
+    if label is None:
+        for one in table.values():
+            click.echo(saved.describe(one))
+        return
+    if label not in table:
+        known = ", ".join(sorted(table)) or "none"
+        raise OutboardError(f"nothing is saved as '{label}' (there are: {known})", exit_code=2)
+    saved.export(table[label], output or Path(f"{label}.npy"))
+
+
+@command.command("import")
+@click.argument("file", type=_FILE)
+@click.option("-o", "output", type=_OUTPUT, help="The job.  [default: NAME.toml]")
+def import_(file: Path, output: Path | None) -> None:
+    """Turn a job FILE of the older, binary form into TOML. Its arrays become .npy files beside it.
+
+    \b
+    Example:
+      outboard sial import water.dat -o water.toml
+    """
+    start = _module("outboard.sial_jobs")
+    line = start.import_line(file, output or file.with_suffix(".toml"))
+    sys.stdout.flush()
+    os.execv(line[0], line)
 
 
 def _module(name: str) -> ModuleType:

@@ -1,5 +1,5 @@
 #pragma once
-// Blocks of a distributed array in a file.   Format: docs/sial/jobs.md, "Saved arrays"
+// Blocks of a distributed array in a file.   Format: docs/sial/jobs.md, "Saved objects"
 
 #include <cstdint>
 #include <filesystem>
