@@ -4,6 +4,7 @@ namespace ob::sial {
 
 SuperFunctions builtin_functions(const std::shared_ptr<Lapack>& lapack) {
   SuperFunctions functions;
+  add_block_output(functions);
   add_fills(functions);
   add_element_functions(functions);
   add_worker_functions(functions);

@@ -12,6 +12,7 @@ namespace ob::sial {
 /// @param lapack for the operations on matrices; without it they report that there is no library
 SuperFunctions builtin_functions(const std::shared_ptr<Lapack>& lapack = nullptr);
 
+void add_block_output(SuperFunctions& functions);
 void add_fills(SuperFunctions& functions);
 void add_element_functions(SuperFunctions& functions);
 void add_worker_functions(SuperFunctions& functions);

@@ -51,6 +51,9 @@ void add_worker_functions(SuperFunctions& functions) {
   functions["get_worker_count"] = {"w", store_workers};
   functions["enable_all_rank_print"] = {"", print_on_all};
   functions["disable_all_rank_print"] = {"", print_on_first};
+  // Older programs call these; there are no prints for debugging.
+  functions["enable_debug_print"] = {"", do_nothing};
+  functions["disable_debug_print"] = {"", do_nothing};
   functions["busy_compute"] = {"rr", compute_for};
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <span>
@@ -37,11 +38,12 @@ struct CallArgument {
 
 /// The surroundings of a call, beside its arguments.
 struct CallContext {
-  std::uint32_t rank = 0;     ///< of the worker
-  std::uint32_t workers = 1;  ///< of the job
-  std::uint32_t line = 0;     ///< of the execute statement
-  std::string program;        ///< its name
-  bool* print_all = nullptr;  ///< whether this worker prints although it is not worker 0
+  std::uint32_t rank = 0;        ///< of the worker
+  std::uint32_t workers = 1;     ///< of the job
+  std::uint32_t line = 0;        ///< of the execute statement
+  std::string program;           ///< its name
+  std::filesystem::path folder;  ///< of files that functions write: that of saved objects
+  bool* print_all = nullptr;     ///< whether this worker prints although it is not worker 0
   std::function<void(const std::string&)> print;
 };
 

@@ -159,6 +159,7 @@ Worker::Step Worker::call_function() {
   context.workers = setting_.workers;
   context.line = program_.lines[at_].line;
   context.program = program_.name;
+  if (setting_.saved != nullptr) context.folder = setting_.saved->folder();
   context.print_all = &print_all_;
   context.print = [this](const std::string& text) {
     if (prints() && setting_.print) setting_.print(text);
