@@ -88,7 +88,7 @@ int find_array(ob_sial_call* call, const char* name, ob_sial_argument* array) {
   return 0;
 }
 
-std::string text_of(const ConfigValue& value) {
+std::string config_text(const ConfigValue& value) {
   return std::visit(
       [](const auto& one) -> std::string {
         using One = std::decay_t<decltype(one)>;
@@ -110,7 +110,7 @@ const char* find_key(ob_sial_call* call, const char* key) {
   if (table == host.job.config.end()) return nullptr;
   const auto found = table->second.find(key == nullptr ? "" : key);
   if (found == table->second.end()) return nullptr;
-  return host.texts.emplace_back(text_of(found->second)).c_str();
+  return host.texts.emplace_back(config_text(found->second)).c_str();
 }
 
 void* give_scratch(ob_sial_call* call, std::size_t bytes) { return host_of(call).allocate(bytes); }

@@ -29,7 +29,7 @@ constexpr std::chrono::microseconds kLongNap{1000};
 constexpr std::chrono::seconds kFinalizePatience{3};
 // Answers to prefetches that are on their way to one rank. A second one keeps the link busy; more
 // would delay the answers that somebody waits for.
-constexpr std::ptrdiff_t kMostAhead = 2;
+constexpr std::ptrdiff_t kAnswersAhead = 2;
 // Elements of one MPI message: 1 GiB.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 27;
 
@@ -159,7 +159,7 @@ bool MpiExchange::start_sends() {
   }
   for (auto message = waiting_.begin(); message != waiting_.end();) {
     const auto on_its_way = [&](const Sending& one) { return one.ahead && one.to == message->to; };
-    if (std::ranges::count_if(sending_, on_its_way) >= kMostAhead) {
+    if (std::ranges::count_if(sending_, on_its_way) >= kAnswersAhead) {
       ++message;
       continue;
     }
