@@ -58,6 +58,7 @@ Worker::Step Worker::halt() {
     if (const Step step = barrier(); step != Step::next) return step;
     last_barrier_passed_ = true;
     counts_.run_ns = now_ns() - begun_ns_;
+    fetched_.forget_all();  // counts those that nobody needed
   }
   if (setting_.report && !counts_added_) {
     if (const Step step = add_counts(); step != Step::next) return step;

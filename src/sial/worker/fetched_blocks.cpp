@@ -43,6 +43,10 @@ void FetchedBlocks::forget_all(std::uint32_t array) {
   blocks_[array].clear();
 }
 
+void FetchedBlocks::forget_all() {
+  for (std::uint32_t array = 0; array < blocks_.size(); ++array) forget_all(array);
+}
+
 void FetchedBlocks::end_grants() noexcept {
   for (Blocks& blocks : blocks_) {
     for (auto& [number, entry] : blocks) entry.granted = false;

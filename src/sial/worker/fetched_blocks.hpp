@@ -49,6 +49,7 @@ class FetchedBlocks {
 
   void forget(std::uint32_t array, std::uint64_t number);
   void forget_all(std::uint32_t array);
+  void forget_all();
   /// Ends the grants of all blocks.
   void end_grants() noexcept;
 
