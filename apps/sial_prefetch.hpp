@@ -1,5 +1,5 @@
 #pragma once
-// How far the gets of a program are fetched ahead.
+// The depths of the look-ahead that the options and the job file choose.
 
 #include <cstdint>
 #include <map>

@@ -1,5 +1,6 @@
 #include "sial_report.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>

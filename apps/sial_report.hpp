@@ -1,5 +1,6 @@
 #pragma once
-// What the programs of a job did, line by line, as JSON.   docs/sial/runtime.md, "Report"
+// The report of a job: each line of its programs with its time and its waits, as JSON.
+// Source: docs/sial/runtime.md, "Report"
 
 #include <memory>
 #include <string>

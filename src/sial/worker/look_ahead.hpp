@@ -1,5 +1,5 @@
 #pragma once
-// Which blocks the gets of a program will need next.
+// The look-ahead: it foresees the blocks that gets will need.
 // Source: specification of the look-ahead; the thesis on SIA, 4.2.2
 
 #include <cstdint>

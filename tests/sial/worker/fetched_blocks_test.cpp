@@ -1,4 +1,4 @@
-// Which fetched blocks a worker keeps.
+// A worker with little memory drops the right blocks.
 
 #include "sial/worker/fetched_blocks.hpp"
 
