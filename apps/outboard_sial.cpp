@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -48,6 +49,9 @@ int status_of(const Status& status) {
     default: return kInternal;
   }
 }
+
+const std::map<std::string, Schedule> kSchedules{
+    {"static", Schedule::fixed}, {"balanced", Schedule::balanced}, {"guided", Schedule::guided}};
 
 // A program of the job, ready to run.
 struct Loaded {
@@ -115,7 +119,8 @@ WorkerSetting setting_of(const Loaded& loaded, const ob::apps::SialOptions& opti
   setting.gemm = &gemm;
   setting.workers = options.workers;
   setting.servers = options.servers;
-  setting.schedule = options.schedule == "static" ? Schedule::fixed : Schedule::balanced;
+  const auto schedule = kSchedules.find(options.schedule);
+  if (schedule != kSchedules.end()) setting.schedule = schedule->second;
   setting.memory_bytes = options.worker_memory_bytes;
   setting.saved = &saved;
   setting.drop_cache = options.drop_cache;
@@ -192,7 +197,7 @@ void warn_of_keys(const Job& job) {
     std::fprintf(stderr, "outboard-sial: warning: %s has no effect in this version\n", key);
   };
   const std::string schedule = run.schedule.value_or("");
-  warn("run.schedule", schedule == "guided" || schedule == "measured");
+  warn("run.schedule", schedule == "measured");
   warn("run.placement", run.placement.has_value());
   warn("run.place", run.place.has_value());
   warn("run.deterministic", run.deterministic.has_value());

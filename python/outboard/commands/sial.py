@@ -143,7 +143,11 @@ def assemble(file: Path, output: Path | None) -> None:
 @click.option("--host", "hosts", metavar="HOST,..", help="Hosts, as mpiexec takes them.")
 @click.option("--workers", type=click.IntRange(1), help="Workers.  [default: all but the servers]")
 @click.option("--servers", type=click.IntRange(1), help="Block servers.  [default: a third]")
-@click.option("--schedule", type=click.Choice(("static", "balanced")), help="[default: balanced]")
+@click.option(
+    "--schedule",
+    type=click.Choice(("static", "balanced", "guided")),
+    help="Divides all pardos.  [default: as the program says, or balanced]",
+)
 @click.option("--races", type=click.Choice(("worker", "iteration")), help="[default: worker]")
 @click.option("--worker-memory", metavar="SIZE", help="Most memory of a worker's blocks.")
 @click.option("--server-memory", metavar="SIZE", help="Most memory of a server's blocks.")

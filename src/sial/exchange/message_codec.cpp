@@ -10,7 +10,7 @@ namespace {
 
 // The ranks of a job run one program file on machines of one byte order, so the members travel as
 // they lie in memory.
-struct Header {
+struct MessageHeader {
   MessageKind kind;
   std::uint8_t rank;  // of the shape
   std::uint8_t has_block;
@@ -45,7 +45,7 @@ void append(std::vector<std::byte>& bytes, const void* source, std::size_t count
 }
 
 // Checks the extents of a block that a message brings.
-bool possible(const Header& header) noexcept {
+bool possible(const MessageHeader& header) noexcept {
   if (header.rank > kMaxRank || header.kind > MessageKind::end) return false;
   std::int64_t product = 1;
   for (unsigned d = 0; d < header.rank; ++d) {
@@ -66,7 +66,7 @@ Status malformed() {
 }  // namespace
 
 std::vector<std::byte> encode(const Message& message) {
-  Header header{};
+  MessageHeader header{};
   const Shape& shape = message.block != nullptr ? message.block->shape() : message.shape;
   header.kind = message.kind;
   header.contribution = message.contribution;
@@ -99,7 +99,7 @@ std::vector<std::byte> encode(const Message& message) {
 
 Result<Decoded> decode(std::span<const std::byte> bytes, BlockPool& pool) {
   Reader reader(bytes);
-  Header header{};
+  MessageHeader header{};
   if (!reader.take(&header, sizeof header) || !possible(header)) return malformed();
   const std::uint64_t variable =
       header.text_bytes + std::uint64_t{header.numbers} * 8 + std::uint64_t{header.words} * 8;

@@ -33,10 +33,11 @@ std::string error_text(const Status& status, const char* otherwise) {
 BlockServer::BlockServer(const Options& options, Exchange& exchange)
     : options_(options),
       exchange_(exchange),
-      store_(
-          {options.memory_bytes, options.spill_folder, "server" + std::to_string(options.rank)}) {}
+      store_({options.memory_bytes, options.spill_folder, "server" + std::to_string(options.rank)}),
+      chunks_(options.workers) {}
 
 void BlockServer::receive(const Message& message) {
+  if (message.kind == MessageKind::next_chunk) return next_chunk(message);
   StoredArray& array = arrays_.try_emplace(message.array, message.array).first->second;
   if (message.kind == MessageKind::prefetch) return prefetch(array, message);
   if (!enter_generation(array, message)) return;
@@ -104,6 +105,7 @@ bool BlockServer::enter_access(Stored& stored, BlockAccess access, const Message
 }
 
 bool BlockServer::ready_for(const Message& message) const {
+  if (message.kind == MessageKind::next_chunk) return true;
   const auto array = arrays_.find(message.array);
   const bool known = array != arrays_.end() && array->second.blocks.contains(message.number);
   std::uint64_t bytes = 0;
@@ -119,6 +121,7 @@ bool BlockServer::ready_for(const Message& message) const {
 }
 
 void BlockServer::announce(const Message& message) const {
+  if (message.kind == MessageKind::next_chunk) return;
   const bool replaces = message.kind == MessageKind::put || message.kind == MessageKind::fill;
   const auto array = arrays_.find(message.array);
   if (replaces || array == arrays_.end()) return;
@@ -235,6 +238,18 @@ void BlockServer::restore(StoredArray& array, const Message& message) {
     if (!got.ok()) return refuse(message, error_text(got, "R12"));
   }
   answer(message, MessageKind::done);
+}
+
+void BlockServer::next_chunk(const Message& message) {
+  const ChunkRequest request = chunk_request_of(message);
+  const std::optional<Chunk> chunk = chunks_.next(request);
+  if (!chunk) {
+    const ChunkRequest first = chunks_.first(request);
+    return refuse(message, kOtherPardo, {first.instruction, first.worker});
+  }
+  Message reply = answer_to(message, MessageKind::chunk);
+  put_chunk(*chunk, reply);
+  exchange_.send(std::move(reply));
 }
 
 Message BlockServer::answer_to(const Message& message, MessageKind kind) const {

@@ -10,6 +10,7 @@
 
 #include "sial/exchange/message.hpp"
 #include "sial/operations/scratch.hpp"
+#include "sial/server/chunk_coordinator.hpp"
 #include "sial/server/races.hpp"
 #include "sial/server/spill_store.hpp"
 
@@ -25,6 +26,7 @@ class BlockServer {
     bool races_by_iteration = false;
     /// For blocks beyond `memory_bytes`. Empty: more blocks are an error.
     std::filesystem::path spill_folder{};
+    Rank workers = 1;
   };
 
   BlockServer(const Options& options, Exchange& exchange);
@@ -72,6 +74,7 @@ class BlockServer {
   Status apply(StoredArray& array, Stored& stored, const Message& message);
   Result<Block*> target_of(StoredArray& array, Stored& stored, const Message& message);
   void forget_blocks(StoredArray& array);
+  void next_chunk(const Message& message);
   void save(const StoredArray& array, const Message& message);
   void restore(StoredArray& array, const Message& message);
   Message answer_to(const Message& message, MessageKind kind) const;
@@ -84,6 +87,7 @@ class BlockServer {
   SpillStore store_;
   Scratch scratch_;
   std::map<std::uint32_t, StoredArray> arrays_;
+  ChunkCoordinator chunks_;
 };
 
 }  // namespace ob::sial

@@ -66,6 +66,7 @@ Outcome Worker::run(std::uint64_t most_instructions) {
   for (std::uint64_t i = 0; i < most_instructions; ++i) {
     if (!due_.empty() && instruction().op != Opcode::get) look_ahead();
     operands_ = 0;
+    ++instructions_;
     switch (setting_.report ? execute_counted() : execute()) {
       case Step::next:
         ++at_;

@@ -29,12 +29,6 @@
 
 namespace ob::sial {
 
-/// How the iterations of a pardo are divided over the workers.
-enum class Schedule : std::uint8_t {
-  fixed,     ///< iteration n of all to worker n mod W
-  balanced,  ///< the same, counting only iterations that survive the where clauses
-};
-
 /// The things that all workers of a job have in common.
 struct WorkerSetting {
   const Program* program = nullptr;
@@ -44,7 +38,8 @@ struct WorkerSetting {
   Gemm* gemm = nullptr;
   Rank workers = 1;
   Rank servers = 1;
-  Schedule schedule = Schedule::balanced;
+  std::optional<Schedule> schedule;  ///< of all pardos, whatever the program says
+  bool timed = true;  ///< schedules follow the clock; else a run in turns can be repeated
   std::uint64_t memory_bytes = 0;       ///< of blocks; 0: no limit
   const SavedObjects* saved = nullptr;  ///< nullptr: programs cannot save or restore
   bool drop_cache = false;              ///< no fetched block stays over a barrier
@@ -137,9 +132,20 @@ class Worker : private Future {
   bool find_next(ActiveLoop& active) override;
   void set_indices(const ActiveLoop& active, std::uint64_t raw) override;
   std::optional<ActiveLoop> enter(std::uint32_t number) override;
-  bool is_mine(const Loop& loop, ActiveLoop& active);
   void drop_iteration();
-  bool divides_all(const ActiveLoop& active) const;
+
+  // pardo.cpp
+  Schedule schedule_of(std::uint32_t loop) const;
+  bool is_mine(const Loop& loop, ActiveLoop& active);
+  bool find_in_chunk(ActiveLoop& active);
+  bool has_next_chunk(ActiveLoop& active);
+  void count_ahead(ActiveLoop& active);
+  void ask_for_chunk(ActiveLoop& active);
+  void take_chunk(const Message& message);
+  std::uint64_t least_chunk(const ActiveLoop& active) const;
+  std::int64_t schedule_clock() const noexcept {
+    return setting_.timed ? now_ns() : static_cast<std::int64_t>(instructions_);
+  }
 
   // expressions.cpp
   Value& top() noexcept { return stack_[depth_ - 1]; }
@@ -247,11 +253,14 @@ class Worker : private Future {
   std::vector<ActiveLoop> loops_;
   std::vector<ActiveLoop> ended_loops_;                       // whose memory the next ones use
   std::vector<std::pair<std::uint32_t, std::size_t>> calls_;  // return address, loops around
-  std::vector<bool> exits_;        // per loop: `exit` or `return` may leave it
-  std::uint64_t pardo_count_ = 0;  // survivors of balanced pardos since the last barrier
-  std::uint64_t pardos_ = 0;       // begun since the last barrier
-  std::uint64_t iteration_ = 0;    // of the present pardo; differs from those of other pardos
-  std::uint64_t executions_ = 0;   // of loops
+  std::vector<bool> exits_;         // per loop: `exit` or `return` may leave it
+  std::uint64_t pardo_count_ = 0;   // survivors of balanced pardos since the last barrier
+  std::uint64_t pardos_ = 0;        // begun since the last barrier
+  std::uint64_t iteration_ = 0;     // of the present pardo; differs from those of other pardos
+  std::uint64_t executions_ = 0;    // of loops
+  bool resumes_pardo_ = false;      // the pardo has begun, and waits for its first chunk
+  std::uint64_t instructions_ = 0;  // executed
+  double chunk_round_trip_ = 0;     // of a request, on the schedule's clock: the least of late
   bool print_all_ = false;
 
   std::uint64_t epoch_ = 0;

@@ -1,0 +1,160 @@
+"""The schedules of pardos: each iteration is executed once, whatever divides them.
+
+The oracle evaluates the where clauses in Python."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import operator
+import random
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from test_sial_run import run_job, seed, simulate  # noqa: F401  (seed is a fixture)
+
+from outboard import paths
+from outboard.sial.compiler import Options, compile_text
+
+pytestmark = pytest.mark.end_to_end
+NAMES = ("static", "balanced", "guided")
+PROGRAMS = 15
+RUNS = 6  # of each program
+
+Relation = Callable[[int, int], bool]
+RELATIONS: dict[str, Relation] = {
+    "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+
+
+@dataclass
+class Pardos:
+    """A program with pardos over three indices, which count the executions of each iteration."""
+
+    source: str = ""
+    ranges: list[tuple[int, int]] = field(default_factory=list)
+    expected: Counter[tuple[int, ...]] = field(default_factory=Counter)
+
+
+def pardos(chosen: int, schedule: str | None = None) -> Pardos:
+    """Returns the program of a seed. With a schedule, all pardos name it."""
+    some = random.Random(chosen)
+    made = Pardos()
+    made.ranges = [(low, low + some.randint(0, 7)) for low in (some.randint(-3, 3), 1, 2)]
+    lines = ["sial p"]
+    for name, (lower, upper) in zip("abc", made.ranges, strict=True):
+        lines.append(f"  index {name} = {lower}:{upper}")
+    lines += ["  index r = 1:3", "  distributed d[a,b,c]", "  temp t[a,b,c]", "  static out[a,b,c]"]
+    for _ in range(some.randint(1, 4)):
+        order = some.sample("abc", 3)
+        word = schedule or some.choice(NAMES)
+        wheres = []
+        for _ in range(some.randint(0, 2)):
+            left, right = some.sample("abc", 2)
+            wheres.append((left, some.choice(list(RELATIONS)), right, some.randint(-2, 2)))
+        rounds = some.choice((1, 1, 3))
+        names = ", ".join(order)
+        lines += ["  do r"] if rounds == 3 else []
+        lines += [f'  pardo {names} "{word}"']
+        lines += [f"    where {left} {how} {right} + {add}" for left, how, right, add in wheres]
+        lines += ["    t[a,b,c] = 1.0", "    put d[a,b,c] += t[a,b,c]", f"  endpardo {names}"]
+        lines += ["  enddo r"] if rounds == 3 else []
+        lines += ["  sip_barrier"] if some.random() < 0.3 else []
+        for point in itertools.product(*(range(low, high + 1) for low, high in made.ranges)):
+            value = dict(zip("abc", point, strict=True))
+            if all(RELATIONS[how](value[p], value[q] + add) for p, how, q, add in wheres):
+                made.expected[point] += rounds
+    # Blocks that no iteration has put are made now.
+    lines += ["  sip_barrier", "  pardo a, b, c", "    put d[a,b,c] += 0.0", "  endpardo a, b, c"]
+    lines += ["  sip_barrier", "  do a", "    do b", "      do c", "        get d[a,b,c]"]
+    lines += ["        out[a,b,c] = d[a,b,c]", "      enddo c", "    enddo b", "  enddo a"]
+    made.source = "\n".join([*lines, "endsial p", ""])
+    return made
+
+
+def prepare(folder: Path, source: str) -> Path:
+    result = compile_text(source, "p.sial", Options())
+    assert result.code is not None, result.render()
+    (folder / "p.sial").write_text(source)
+    (folder / "p.sialc").write_bytes(result.code)
+    (folder / "p.toml").write_text("sial_job = 1\nprograms = ['p.sial']\n")
+    return folder / "p.toml"
+
+
+def check_counts(made: Pardos, dump: Path) -> None:
+    for state in json.loads(dump.read_text()):
+        data = state["statics"]["out"]
+        ranges = [range(low, high + 1) for low, high in made.ranges]
+        # Column-major: the first index is the fastest.
+        points = (tuple(reversed(point)) for point in itertools.product(*reversed(ranges)))
+        for point, count in zip(points, data["data"], strict=True):
+            assert count == made.expected[point], f"{point}, worker {state['worker']}"
+
+
+def test_each_iteration_is_executed_once(
+    native: paths.Native,
+    tmp_path: Path,
+    seed: int,  # noqa: F811
+) -> None:
+    some = random.Random(seed)
+    dump = tmp_path / "state.json"
+    for number in range(seed, seed + PROGRAMS):
+        made = pardos(number)
+        job = prepare(tmp_path, made.source)
+        for run in range(RUNS):
+            forced = some.choice((None, *NAMES))
+            options = ["--workers", some.randint(1, 8), "--servers", some.randint(1, 4)]
+            options += ["--seed", 0 if run == 0 else some.randrange(1, 1 << 30)]
+            options += ["--prefetch", some.choice(("off", "1", "3", "auto"))]
+            options += ["--races", some.choice(("worker", "iteration"))]
+            options += ["--schedule", forced] if forced else []
+            print(f"program {number}", *options)
+            done = simulate(native, job, *options, "--dump-state", dump)
+            assert done.returncode == 0, done.stderr
+            check_counts(made, dump)
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_each_iteration_is_executed_once_over_mpi(
+    native: paths.Native,
+    tmp_path: Path,
+    seed: int,  # noqa: F811
+    mpi: str,
+) -> None:
+    if shutil.which(f"mpiexec.{mpi}") is None:
+        pytest.skip(f"{mpi} is not installed")
+    for name in NAMES[2:]:
+        made = pardos(seed, name)
+        job = prepare(tmp_path, made.source)
+        done = run_job(native, job, "-n", 5, "--mpi", mpi, "--dump-state", tmp_path / "state")
+        assert done.returncode == 0, f"program {seed}: {done.stderr}"
+        for worker in range(4):
+            check_counts(made, tmp_path / f"state.{worker}")
+
+
+def test_workers_in_different_pardos(native: paths.Native, tmp_path: Path) -> None:
+    body = """sial p
+  index a = 1:5
+  index b = 1:6
+  scalar rank
+  int k
+  special get_my_rank w
+  execute get_my_rank rank
+  if rank == 0.0
+    pardo a "guided"
+      k += 1
+    endpardo a
+  else
+    pardo b "guided"
+      k += 1
+    endpardo b
+  endif
+endsial p
+"""
+    done = simulate(native, prepare(tmp_path, body), "--workers", 2)
+    assert done.returncode == 3
+    assert "R09" in done.stderr and "p:9" in done.stderr and "p:13" in done.stderr, done.stderr
