@@ -40,6 +40,8 @@ SialOptions read_sial_options(int argc, char** argv) {
   app.add_option("--state", options.state, "folder of saved objects [NAME.state beside the job]");
   app.add_option("--dump-state", options.dump_state,
                  "write variables, statics and blocks of all workers to this JSON file");
+  app.add_flag("--deterministic", options.deterministic,
+               "the same bits in each run with as many workers; no guided pardos");
   app.add_flag("--drop-cache", options.drop_cache, "fetched blocks do not stay over a barrier");
   try {
     app.parse(argc, argv);

@@ -153,6 +153,7 @@ def assemble(file: Path, output: Path | None) -> None:
 @click.option("--server-memory", metavar="SIZE", help="Most memory of a server's blocks.")
 @click.option("--spill", type=click.Path(path_type=Path), help="Folder of blocks on disk.")
 @click.option("--threads", type=click.IntRange(1), help="Threads of a product.  [default: 1]")
+@click.option("--deterministic", is_flag=True, help="The same bits in each run.")
 @click.option("--drop-cache", is_flag=True, help="Fetched blocks do not stay over a barrier.")
 @click.option("--prefetch", metavar="N", help="Blocks a get fetches ahead: auto, off or a number.")
 @click.option(
@@ -171,6 +172,7 @@ def run(
     mpi: str | None,
     hosts: str | None,
     folders: tuple[Path, ...],
+    deterministic: bool,
     drop_cache: bool,
     report: str | None,
     **options: object,
@@ -188,6 +190,7 @@ def run(
     start = _module("outboard.sial_jobs")
     click.echo(start.compile_sources(job, folders), err=True, nl=False)
     passed = ["--drop-cache"] if drop_cache else []
+    passed += ["--deterministic"] if deterministic else []
     for name, value in options.items():
         if value is not None:
             passed += [f"--{name.replace('_', '-')}", str(value)]

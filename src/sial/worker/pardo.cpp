@@ -26,6 +26,7 @@ Schedule Worker::schedule_of(std::uint32_t number) const {
   if (setting_.workers == 1) return Schedule::balanced;
   if (setting_.schedule) return *setting_.schedule;
   if (loop.schedule == "static") return Schedule::fixed;
+  if (setting_.deterministic) return Schedule::balanced;
   if (loop.schedule == "guided") return Schedule::guided;
   return Schedule::balanced;
 }

@@ -39,6 +39,7 @@ struct WorkerSetting {
   Rank workers = 1;
   Rank servers = 1;
   std::optional<Schedule> schedule;  ///< of all pardos, whatever the program says
+  bool deterministic = false;        ///< each worker has the same iterations in each run
   bool timed = true;  ///< schedules follow the clock; else a run in turns can be repeated
   std::uint64_t memory_bytes = 0;       ///< of blocks; 0: no limit
   const SavedObjects* saved = nullptr;  ///< nullptr: programs cannot save or restore

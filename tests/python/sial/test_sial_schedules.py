@@ -158,3 +158,110 @@ endsial p
     done = simulate(native, prepare(tmp_path, body), "--workers", 2)
     assert done.returncode == 3
     assert "R09" in done.stderr and "p:9" in done.stderr and "p:13" in done.stderr, done.stderr
+
+
+# Workers add numbers of different sizes, so the rounding depends on the order. One of the arrays is
+# scaled and read between, in the same epoch, by its only worker.
+SUMS = """sial p
+  predefined int n
+  index a = 1:n
+  index s = 1:2
+  predefined static numbers[a]
+  distributed d[s]
+  distributed mine[a]
+  temp t[s]
+  temp u[a]
+  static out[s]
+  static others[a]
+  scalar x
+  pardo a
+    x = numbers[a]
+    do s
+      t[s] = x
+      put d[s] += t[s]
+      put d[s] += 0.1
+    enddo s
+    u[a] = x
+    put mine[a] += u[a]
+    put mine[a] *= 3.0
+    put mine[a] -= u[a]
+    get mine[a]
+    u[a] = mine[a]
+    put mine[a] += u[a]
+  endpardo a
+  sip_barrier
+  pardo a "guided"
+    x = numbers[a]
+    do s
+      t[s] = x
+      put d[s] -= t[s]
+    enddo s
+  endpardo a
+  sip_barrier
+  do s
+    get d[s]
+    out[s] = d[s]
+  enddo s
+  do a
+    get mine[a]
+    others[a] = mine[a]
+  enddo a
+endsial p
+"""
+SEEDS = 200
+
+
+def sums_by_hand(numbers: list[float], workers: int) -> float:
+    """Returns d as --deterministic defines it: what each worker adds is summed up, and these sums
+    are added in the order of the workers, after each epoch. Pardos are balanced."""
+    total = 0.0
+    for epoch in (0, 1):
+        for worker in range(workers):
+            part = 0.0
+            for number in numbers[worker::workers]:
+                part = part + number + 0.1 if epoch == 0 else part - number
+            total += part
+    return total
+
+
+def test_deterministic_sums(
+    native: paths.Native,
+    tmp_path: Path,
+    seed: int,  # noqa: F811
+) -> None:
+    some = random.Random(seed)
+    numbers = [some.uniform(-1, 1) * 10 ** some.randint(-8, 8) for _ in range(40)]
+    job = prepare(tmp_path, SUMS)
+    job.write_text(
+        f"sial_job = 1\nprograms = ['p.sial']\n[ints]\nn = {len(numbers)}\n"
+        f"[arrays]\nnumbers = {{ data = {numbers} }}\n"
+    )
+    dump = tmp_path / "state.json"
+    workers = some.randint(2, 8)
+    expected = sums_by_hand(numbers, workers)
+    free = set()
+    for run in range(SEEDS):
+        options = ["--workers", workers, "--servers", some.randint(1, 4)]
+        options += ["--seed", some.randrange(1, 1 << 30), "--dump-state", dump]
+        options += ["--prefetch", some.choice(("off", "2", "auto"))]
+        options += some.choice(([], ["--server-memory", "16"], ["--worker-memory", "3000"]))
+        if run % 20 == 0:
+            done = simulate(native, job, *options)
+            assert done.returncode == 0, done.stderr
+            free.add(tuple(json.loads(dump.read_text())[0]["statics"]["out"]["data"]))
+        done = simulate(native, job, *options, "--deterministic")
+        assert done.returncode == 0, f"{options}: {done.stderr}"
+        assert "the pardo is balanced, not guided" in done.stderr
+        for state in json.loads(dump.read_text()):
+            statics = state["statics"]
+            assert statics["out"]["data"] == [expected, expected], options
+            mine = [(x * 3.0 - x) + (x * 3.0 - x) for x in numbers]
+            assert statics["others"]["data"] == mine, options
+    assert len(free) > 1, "the test has no power: other orders give the same bits"
+
+
+def test_deterministic_excludes_guided(native: paths.Native, tmp_path: Path) -> None:
+    job = prepare(tmp_path, pardos(1).source)
+    done = simulate(native, job, "--deterministic", "--schedule", "guided")
+    assert done.returncode == 2
+    assert "--deterministic excludes the schedule guided" in done.stderr
