@@ -50,8 +50,10 @@ int status_of(const Status& status) {
   }
 }
 
-const std::map<std::string, Schedule> kSchedules{
-    {"static", Schedule::fixed}, {"balanced", Schedule::balanced}, {"guided", Schedule::guided}};
+const std::map<std::string, Schedule> kSchedules{{"static", Schedule::fixed},
+                                                 {"balanced", Schedule::balanced},
+                                                 {"guided", Schedule::guided},
+                                                 {"measured", Schedule::measured}};
 
 // A program of the job, ready to run.
 struct Loaded {
@@ -198,8 +200,6 @@ void warn_of_keys(const Job& job) {
     if (!given) return;
     std::fprintf(stderr, "outboard-sial: warning: %s has no effect in this version\n", key);
   };
-  const std::string schedule = run.schedule.value_or("");
-  warn("run.schedule", schedule == "measured");
   warn("run.placement", run.placement.has_value());
   warn("run.place", run.place.has_value());
   warn("run.check", run.check.has_value());

@@ -17,7 +17,7 @@ SialOptions read_sial_options(int argc, char** argv) {
   app.add_option("--servers", options.servers, "block servers [a third of the ranks, at least 1]");
   app.add_option("--schedule", options.schedule,
                  "how all pardos are divided [as the program says, or balanced]")
-      ->check(CLI::IsMember({"static", "balanced", "guided"}));
+      ->check(CLI::IsMember({"static", "balanced", "guided", "measured"}));
   app.add_option("--races", options.races, "who may conflict: worker or iteration [worker]")
       ->check(CLI::IsMember({"worker", "iteration"}));
   const CLI::AsSizeValue size(false);

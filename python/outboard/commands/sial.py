@@ -145,7 +145,7 @@ def assemble(file: Path, output: Path | None) -> None:
 @click.option("--servers", type=click.IntRange(1), help="Block servers.  [default: a third]")
 @click.option(
     "--schedule",
-    type=click.Choice(("static", "balanced", "guided")),
+    type=click.Choice(("static", "balanced", "guided", "measured")),
     help="Divides all pardos.  [default: as the program says, or balanced]",
 )
 @click.option("--races", type=click.Choice(("worker", "iteration")), help="[default: worker]")

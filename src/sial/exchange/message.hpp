@@ -43,7 +43,7 @@ enum class MessageKind : std::uint8_t {
 
 /// The way in which a collective statement joins the parts of the workers.
 enum class Contribution : std::uint8_t {
-  barrier,  ///< `words` are combined by or
+  barrier,  ///< `words` are combined by or, the first `number` numbers by sum, the others by max
   sum,      ///< `numbers` and `words` (two's complement) are added in the order of the ranks
   first,    ///< the part of worker `number` is the result
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sial/exchange/chunk.hpp"
+#include "sial/worker/pardo_times.hpp"
 
 namespace ob::sial {
 
@@ -15,6 +16,7 @@ enum class Schedule : std::uint8_t {
   fixed,     ///< iteration n of all to worker n mod W
   balanced,  ///< the same, counting only iterations that survive the where clauses
   guided,    ///< chunks of iterations, on demand
+  measured,  ///< by the times of earlier iterations; guided where these say too little
 };
 
 /// Raw numbers of iterations, first in, first out. It keeps its memory when it is empty, because
@@ -72,6 +74,8 @@ struct ActiveLoop {
   std::uint64_t begun = 0;                 ///< iterations that have begun
   Schedule schedule = Schedule::fixed;     ///< of a pardo
   ChunkedShare share;                      ///< of a guided pardo
+  std::vector<ClassShare> classes;         ///< of a measured pardo: this worker's, and
+  std::vector<std::uint64_t> found;        ///< the iterations of each class below `candidate`
 
   /// Forgets the execution, and keeps the memory.
   void begin_again() noexcept {
@@ -80,6 +84,8 @@ struct ActiveLoop {
     coming.clear();
     candidate = survivors = begun = 0;
     share = {};
+    classes.clear();
+    found.clear();
   }
 };
 

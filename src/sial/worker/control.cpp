@@ -59,6 +59,7 @@ Worker::Step Worker::halt() {
     last_barrier_passed_ = true;
     counts_.run_ns = now_ns() - begun_ns_;
     fetched_.forget_all();  // counts those that nobody needed
+    save_times();
   }
   if (setting_.report && !counts_added_) {
     if (const Step step = add_counts(); step != Step::next) return step;
@@ -72,6 +73,8 @@ Worker::Step Worker::begin_loop() {
   std::optional<ActiveLoop> active = enter(instruction().a);
   if (!active) return Step::failed;
   if (program_.loops[active->loop].kind == LoopKind::pardo) ++pardos_;
+  if (active->schedule == Schedule::measured) divide_by_times(*active);
+  if (!failure_.empty()) return Step::failed;
   loops_.push_back(std::move(*active));
   return next_iteration();
 }
@@ -162,7 +165,10 @@ Worker::Step Worker::next_iteration() {
   ++active.begun;
   set_indices(active, raw);
   const Loop& loop = program_.loops[active.loop];
-  if (loop.kind == LoopKind::pardo) iteration_ = (pardos_ << kIterationBits) + raw + 1;
+  if (loop.kind == LoopKind::pardo) {
+    iteration_began_ = schedule_clock();
+    iteration_ = (pardos_ << kIterationBits) + raw + 1;
+  }
   at_ = loop.body;
   return Step::jumped;
 }
@@ -179,6 +185,7 @@ void Worker::drop_iteration() {
 }
 
 Worker::Step Worker::end_iteration() {
+  note_iteration();
   drop_iteration();
   return next_iteration();
 }

@@ -14,6 +14,11 @@ namespace {
 constexpr std::uint64_t kCountedAhead = std::uint64_t{1} << 16;
 // Round trips whose time a chunk takes at least, so that requests cost little.
 constexpr double kRoundTrips = 20;
+// Tuples of a pardo that is divided by measured times: all are counted before the first one begins.
+constexpr std::uint64_t kMostMeasured = std::uint64_t{1} << 16;
+// The standard deviation of a worker's time over its mean, above which times say too little.
+constexpr double kMostUncertain = 0.03;
+constexpr const char* kTimesFile = "pardo-times.txt";
 constexpr double kMostLeast = 1 << 20;  // iterations; a wrong measurement must not give all away
 
 }  // namespace
@@ -28,12 +33,83 @@ Schedule Worker::schedule_of(std::uint32_t number) const {
   if (loop.schedule == "static") return Schedule::fixed;
   if (setting_.deterministic) return Schedule::balanced;
   if (loop.schedule == "guided") return Schedule::guided;
-  return Schedule::balanced;
+  if (loop.schedule == "measured") return Schedule::measured;
+  const bool chooses = loop.schedule.empty() && pardo_times_.of(number).uneven;
+  return chooses ? Schedule::guided : Schedule::balanced;
+}
+
+void Worker::keep_times() {
+  for (const auto& [loop, pardo] : pardo_times_.all()) {
+    if (schedule_of(loop) == Schedule::measured) pardo_times_.keep_classes(loop);
+  }
+  const bool reads = rank_ == 0 && setting_.saved != nullptr && setting_.timed;
+  if (reads) pardo_times_.load(setting_.saved->folder() / kTimesFile);
+}
+
+void Worker::save_times() {
+  if (rank_ != 0 || setting_.saved == nullptr || !setting_.timed) return;
+  const Status saved = pardo_times_.save(setting_.saved->folder() / kTimesFile);
+  if (!saved.ok() && setting_.warn) setting_.warn(program_.name + ": warning: " + saved.message());
+}
+
+// Notes the time of the iteration that ends. It is called again while a worker waits for its next
+// chunk.
+void Worker::note_iteration() {
+  const std::uint32_t loop = loops_.back().loop;
+  if (program_.loops[loop].kind != LoopKind::pardo || iteration_began_ == 0) return;
+  pardo_times_.note(loop, values_, static_cast<double>(schedule_clock() - iteration_began_));
+  iteration_began_ = 0;
+}
+
+// Gives this worker its share of a pardo by the times that are known, or makes the pardo guided.
+void Worker::divide_by_times(ActiveLoop& active) {
+  const PardoTimes::Pardo& pardo = pardo_times_.of(active.loop);
+  active.schedule = Schedule::guided;
+  ClassTimes all;
+  double products = 0;
+  for (std::size_t one = 0; one < pardo.all.size(); ++one) {
+    all.count += pardo.all[one].count;
+    all.time += pardo.all[one].time;
+    products += pardo.all[one].count * static_cast<double>(pardo.products[one]);
+  }
+  if (all.time <= 0 || active.total > kMostMeasured) return;
+  std::vector<std::uint64_t> counts(pardo.products.size());
+  for (std::uint64_t raw = 0; raw < active.total; ++raw) {
+    set_indices(active, raw);
+    const std::optional<bool> survived = survives(program_.loops[active.loop]);
+    if (!survived) return;
+    if (*survived) ++counts[pardo_times_.class_of(active.loop, values_)];
+  }
+  std::vector<double> costs;
+  double sum = 0, variance = 0;
+  for (std::size_t one = 0; one < counts.size(); ++one) {
+    const ClassTimes& times = pardo.all[one];
+    // A class without times takes as long per element as the others.
+    const double each = times.count > 0
+                            ? times.time / times.count
+                            : all.time / products * static_cast<double>(pardo.products[one]);
+    costs.push_back(each);
+    const auto count = static_cast<double>(counts[one]);
+    sum += count * each;
+    if (times.count > 0) {
+      variance += count * std::max(times.squares / times.count - each * each, 0.0);
+    }
+  }
+  const double workers = setting_.workers;
+  if (std::sqrt(variance / workers) > kMostUncertain * sum / workers) return;
+  active.schedule = Schedule::measured;
+  active.classes = longest_first(counts, costs, setting_.workers, rank_);
+  active.found.assign(counts.size(), 0);
 }
 
 // Says whether this worker computes a surviving iteration, and counts it.
 bool Worker::is_mine(const Loop& loop, ActiveLoop& active) {
   if (loop.kind != LoopKind::pardo) return true;
+  if (active.schedule == Schedule::measured) {
+    const std::size_t one = pardo_times_.class_of(active.loop, values_);
+    const std::uint64_t number = active.found[one]++;
+    return active.classes[one].first <= number && number < active.classes[one].end;
+  }
   const std::uint64_t survivor = active.survivors++;
   const std::uint64_t number =
       active.schedule == Schedule::fixed ? active.candidate : pardo_count_ + survivor;

@@ -17,6 +17,7 @@ Worker::Worker(const WorkerSetting& setting, Rank rank, Exchange& exchange)
       store_(program_, geometry_, pool_),
       values_(program_.indices.size()),
       exits_(program_.loops.size()),
+      pardo_times_(program_, setting.binding->layout, setting.workers),
       generations_(program_.arrays.size()),
       counts_{std::vector<GetCounts>(program_.accesses.size()),
               std::vector<InstructionCounts>(setting.report ? program_.code.size() : 0)},
@@ -57,6 +58,7 @@ Status Worker::begin() {
     if (data == nullptr) continue;
     std::copy(data->data.begin(), data->data.end(), store_.whole_static(array)->data());
   }
+  keep_times();
   look_at_saved();
   return {};
 }

@@ -26,6 +26,7 @@
 #include "sial/worker/fetched_blocks.hpp"
 #include "sial/worker/geometry.hpp"
 #include "sial/worker/look_ahead.hpp"
+#include "sial/worker/pardo_times.hpp"
 
 namespace ob::sial {
 
@@ -82,6 +83,10 @@ class Worker : private Future {
   /// Returns this worker's counters; those of all workers together once a run with `report` has
   /// finished.
   const WorkerCounts& counts() const noexcept { return counts_; }
+  /// Returns the times of pardos on all workers, up to the last barrier.
+  const PardoTimes& pardo_times() const noexcept { return pardo_times_; }
+  /// True if these are nanoseconds, false if they are numbers of instructions.
+  bool timed() const noexcept { return setting_.timed; }
 
  private:
   union Value {
@@ -141,6 +146,10 @@ class Worker : private Future {
   bool find_in_chunk(ActiveLoop& active);
   bool has_next_chunk(ActiveLoop& active);
   void count_ahead(ActiveLoop& active);
+  void keep_times();
+  void save_times();
+  void note_iteration();
+  void divide_by_times(ActiveLoop& active);
   void ask_for_chunk(ActiveLoop& active);
   void take_chunk(const Message& message);
   std::uint64_t least_chunk(const ActiveLoop& active) const;
@@ -261,7 +270,9 @@ class Worker : private Future {
   std::uint64_t executions_ = 0;    // of loops
   bool resumes_pardo_ = false;      // the pardo has begun, and waits for its first chunk
   std::uint64_t instructions_ = 0;  // executed
-  double chunk_round_trip_ = 0;     // of a request, on the schedule's clock: the least of late
+  PardoTimes pardo_times_;
+  std::int64_t iteration_began_ = 0;  // of a pardo, on the schedule's clock; 0: none
+  double chunk_round_trip_ = 0;       // of a request, on the schedule's clock: the least of late
   bool print_all_ = false;
 
   std::uint64_t epoch_ = 0;

@@ -21,7 +21,7 @@ from outboard import paths
 from outboard.sial.compiler import Options, compile_text
 
 pytestmark = pytest.mark.end_to_end
-NAMES = ("static", "balanced", "guided")
+NAMES = ("static", "balanced", "guided", "measured")
 PROGRAMS = 15
 RUNS = 6  # of each program
 
@@ -37,6 +37,7 @@ class Pardos:
 
     source: str = ""
     ranges: list[tuple[int, int]] = field(default_factory=list)
+    segments: list[int] = field(default_factory=list)
     expected: Counter[tuple[int, ...]] = field(default_factory=Counter)
 
 
@@ -44,11 +45,17 @@ def pardos(chosen: int, schedule: str | None = None) -> Pardos:
     """Returns the program of a seed. With a schedule, all pardos name it."""
     some = random.Random(chosen)
     made = Pardos()
+    # Iterations over segments of different extents, and over simple indices.
     made.ranges = [(low, low + some.randint(0, 7)) for low in (some.randint(-3, 3), 1, 2)]
+    made.segments = [some.randint(1, 5) for _ in range(10)]
     lines = ["sial p"]
     for name, (lower, upper) in zip("abc", made.ranges, strict=True):
+        kind = some.choice(("index", "aoindex")) if lower > 0 else "index"
+        lines.append(f"  {kind} {name} = {lower}:{upper}")
+    for name, (lower, upper) in zip("xyz", made.ranges, strict=True):
         lines.append(f"  index {name} = {lower}:{upper}")
-    lines += ["  index r = 1:3", "  distributed d[a,b,c]", "  temp t[a,b,c]", "  static out[a,b,c]"]
+    lines += ["  index r = 1:3", "  distributed d[x,y,z]", "  temp t[x,y,z]", "  static out[x,y,z]"]
+    block = "[(index) a, (index) b, (index) c]"
     for _ in range(some.randint(1, 4)):
         order = some.sample("abc", 3)
         word = schedule or some.choice(NAMES)
@@ -61,27 +68,30 @@ def pardos(chosen: int, schedule: str | None = None) -> Pardos:
         lines += ["  do r"] if rounds == 3 else []
         lines += [f'  pardo {names} "{word}"']
         lines += [f"    where {left} {how} {right} + {add}" for left, how, right, add in wheres]
-        lines += ["    t[a,b,c] = 1.0", "    put d[a,b,c] += t[a,b,c]", f"  endpardo {names}"]
-        lines += ["  enddo r"] if rounds == 3 else []
+        lines += [f"    t{block} = 1.0", f"    put d{block} += t{block}", f"  endpardo {names}"]
+        # Times are known after a barrier.
+        lines += [*some.choice(([], ["  sip_barrier"])), "  enddo r"] if rounds == 3 else []
         lines += ["  sip_barrier"] if some.random() < 0.3 else []
         for point in itertools.product(*(range(low, high + 1) for low, high in made.ranges)):
             value = dict(zip("abc", point, strict=True))
             if all(RELATIONS[how](value[p], value[q] + add) for p, how, q, add in wheres):
                 made.expected[point] += rounds
     # Blocks that no iteration has put are made now.
-    lines += ["  sip_barrier", "  pardo a, b, c", "    put d[a,b,c] += 0.0", "  endpardo a, b, c"]
-    lines += ["  sip_barrier", "  do a", "    do b", "      do c", "        get d[a,b,c]"]
-    lines += ["        out[a,b,c] = d[a,b,c]", "      enddo c", "    enddo b", "  enddo a"]
+    lines += ["  sip_barrier", "  pardo x, y, z", "    put d[x,y,z] += 0.0", "  endpardo x, y, z"]
+    lines += ["  sip_barrier", "  do x", "    do y", "      do z", "        get d[x,y,z]"]
+    lines += ["        out[x,y,z] = d[x,y,z]", "      enddo z", "    enddo y", "  enddo x"]
     made.source = "\n".join([*lines, "endsial p", ""])
     return made
 
 
-def prepare(folder: Path, source: str) -> Path:
+def prepare(folder: Path, source: str, segments: list[int] | None = None) -> Path:
     result = compile_text(source, "p.sial", Options())
     assert result.code is not None, result.render()
     (folder / "p.sial").write_text(source)
     (folder / "p.sialc").write_bytes(result.code)
-    (folder / "p.toml").write_text("sial_job = 1\nprograms = ['p.sial']\n")
+    (folder / "p.toml").write_text(
+        f"sial_job = 1\nprograms = ['p.sial']\n[segments]\nao = {segments or [1]}\n"
+    )
     return folder / "p.toml"
 
 
@@ -104,7 +114,7 @@ def test_each_iteration_is_executed_once(
     dump = tmp_path / "state.json"
     for number in range(seed, seed + PROGRAMS):
         made = pardos(number)
-        job = prepare(tmp_path, made.source)
+        job = prepare(tmp_path, made.source, made.segments)
         for run in range(RUNS):
             forced = some.choice((None, *NAMES))
             options = ["--workers", some.randint(1, 8), "--servers", some.randint(1, 4)]
@@ -129,7 +139,7 @@ def test_each_iteration_is_executed_once_over_mpi(
         pytest.skip(f"{mpi} is not installed")
     for name in NAMES[2:]:
         made = pardos(seed, name)
-        job = prepare(tmp_path, made.source)
+        job = prepare(tmp_path, made.source, made.segments)
         done = run_job(native, job, "-n", 5, "--mpi", mpi, "--dump-state", tmp_path / "state")
         assert done.returncode == 0, f"program {seed}: {done.stderr}"
         for worker in range(4):
@@ -261,7 +271,7 @@ def test_deterministic_sums(
 
 
 def test_deterministic_excludes_guided(native: paths.Native, tmp_path: Path) -> None:
-    job = prepare(tmp_path, pardos(1).source)
+    job = prepare(tmp_path, pardos(1).source, [1] * 10)
     done = simulate(native, job, "--deterministic", "--schedule", "guided")
     assert done.returncode == 2
     assert "--deterministic excludes the schedule guided" in done.stderr
