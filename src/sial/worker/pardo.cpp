@@ -205,7 +205,10 @@ void Worker::take_chunk(const Message& message) {
   if (active == loops_.end()) return;
   ChunkedShare& share = active->share;
   const Chunk chunk = chunk_of(message);
-  const auto took = static_cast<double>(schedule_clock() - share.asked_ns);
+  // The interpreter may have been busy when the answer came.
+  const bool known = setting_.timed && message.arrived_ns != 0;
+  const std::int64_t arrived = known ? message.arrived_ns : schedule_clock();
+  const auto took = static_cast<double>(arrived - share.asked_ns);
   // Requests wait for each other, so the shortest time is that of a request alone.
   const bool shorter = chunk_round_trip_ == 0 || took < chunk_round_trip_;
   chunk_round_trip_ = shorter ? std::max(took, 1.0) : chunk_round_trip_ * 1.01;
