@@ -54,6 +54,9 @@ struct ChunkedShare {
   Chunk present;              ///< `coming` gets its iterations from here
   std::optional<Chunk> next;  ///< the chunk behind it
   LoopPlace counted;          ///< up to here somebody knows how many tuples survive
+  /// Tuples to count with the next request: few at first, so that the pardo begins at once, and
+  /// all of those of most pardos.
+  std::uint64_t window = 1 << 13;
   std::uint64_t owned = 0;    ///< iterations in all chunks up to now
   std::uint64_t newest = 0;   ///< iterations in the last of them
   std::uint64_t request = 0;  ///< that is not answered; 0: none

@@ -9,9 +9,8 @@
 namespace ob::sial {
 namespace {
 
-// Tuples whose survivors a worker counts with each request: a few milliseconds of work, and enough
-// to know all iterations of most pardos at once.
-constexpr std::uint64_t kCountedAhead = std::uint64_t{1} << 16;
+// Tuples whose survivors a worker counts with a request, at most: a few milliseconds of work.
+constexpr std::uint64_t kMostCounted = std::uint64_t{1} << 16;
 // Round trips whose time a chunk takes at least, so that requests cost little.
 constexpr double kRoundTrips = 20;
 // Tuples of a pardo that is divided by measured times: all are counted before the first one begins.
@@ -152,9 +151,11 @@ bool Worker::has_next_chunk(ActiveLoop& active) {
 void Worker::count_ahead(ActiveLoop& active) {
   const Loop& loop = program_.loops[active.loop];
   LoopPlace& counted = active.share.counted;
+  std::uint64_t& window = active.share.window;
   if (active.candidate > counted.raw) counted = {active.candidate, active.survivors};
   if (loop.begin + 1 == loop.body) counted = {active.total, active.total};
-  const std::uint64_t end = counted.raw + std::min(kCountedAhead, active.total - counted.raw);
+  const std::uint64_t end = counted.raw + std::min(window, active.total - counted.raw);
+  window = std::min(2 * window, kMostCounted);
   for (; counted.raw < end; ++counted.raw) {
     set_indices(active, counted.raw);
     const std::optional<bool> survived = survives(loop);
