@@ -137,13 +137,15 @@ def test_each_iteration_is_executed_once_over_mpi(
 ) -> None:
     if shutil.which(f"mpiexec.{mpi}") is None:
         pytest.skip(f"{mpi} is not installed")
-    for name in NAMES[2:]:
+    times = tmp_path / "p.state" / "pardo-times.txt"
+    for name in ("guided", "measured", "measured"):  # the last run knows times from the start
         made = pardos(seed, name)
         job = prepare(tmp_path, made.source, made.segments)
         done = run_job(native, job, "-n", 5, "--mpi", mpi, "--dump-state", tmp_path / "state")
         assert done.returncode == 0, f"program {seed}: {done.stderr}"
         for worker in range(4):
             check_counts(made, tmp_path / f"state.{worker}")
+        assert times.exists() == (name == "measured")
 
 
 def test_workers_in_different_pardos(native: paths.Native, tmp_path: Path) -> None:
@@ -275,3 +277,51 @@ def test_deterministic_excludes_guided(native: paths.Native, tmp_path: Path) -> 
     done = simulate(native, job, "--deterministic", "--schedule", "guided")
     assert done.returncode == 2
     assert "--deterministic excludes the schedule guided" in done.stderr
+
+
+# The even iterations take long, and balanced gives them all to worker 1.
+UNEVEN = """sial p
+  index a = 1:16
+  index r = 1:2
+  index s = 1:400
+  int n
+  int round
+  int first
+  int second
+  do r
+    round += 1
+    pardo a
+      n = (int) (index) a
+      if n == 2 * (n / 2)
+        if round == 1
+          first += 1
+        else
+          second += 1
+        endif
+        do s
+          n += 1
+        enddo s
+      endif
+    endpardo a
+    sip_barrier
+  enddo r
+endsial p
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--deterministic",), ("--schedule", "balanced")])
+def test_uneven_pardos_become_guided(
+    native: paths.Native, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    job = prepare(tmp_path, UNEVEN)
+    dump = tmp_path / "state.json"
+    for order in range(1, 6):
+        done = simulate(
+            native, job, "--workers", 2, "--seed", order, "--dump-state", dump, *options
+        )
+        assert done.returncode == 0, done.stderr
+        ints = [state["ints"] for state in json.loads(dump.read_text())]
+        # The long iterations of each worker. A chunk has long and short ones.
+        assert [one["first"] for one in ints] == [0, 8]
+        assert sum(one["second"] for one in ints) == 8
+        assert (ints[0]["second"] == 0) == bool(options), f"order {order}: {ints}"
