@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -49,6 +50,11 @@ int status_of(const Status& status) {
     default: return kInternal;
   }
 }
+
+const std::map<std::string, Schedule> kSchedules{{"static", Schedule::fixed},
+                                                 {"balanced", Schedule::balanced},
+                                                 {"guided", Schedule::guided},
+                                                 {"measured", Schedule::measured}};
 
 // A program of the job, ready to run.
 struct Loaded {
@@ -124,11 +130,13 @@ WorkerSetting setting_of(const Loaded& loaded, const ob::apps::SialOptions& opti
   setting.device = computing.device.get();
   setting.workers = options.workers;
   setting.servers = options.servers;
-  setting.schedule = options.schedule == "static" ? Schedule::fixed : Schedule::balanced;
+  const auto schedule = kSchedules.find(options.schedule);
+  if (schedule != kSchedules.end()) setting.schedule = schedule->second;
   setting.memory_bytes = options.worker_memory_bytes;
   setting.saved = &saved;
   setting.drop_cache = options.drop_cache;
   setting.prefetch_depths = loaded.prefetch_depths;
+  setting.deterministic = options.deterministic;
   setting.report = !options.report.empty();
   setting.print = [](std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
@@ -190,6 +198,7 @@ void take_defaults(const Job& job, ob::apps::SialOptions& options) {
   take(options.prefetch, run.prefetch);
   take(options.place, run.place);
   if (options.races.empty()) options.races = "worker";
+  options.deterministic = options.deterministic || run.deterministic.value_or(false);
   options.drop_cache = options.drop_cache || run.drop_cache.value_or(false);
   options.spill = spill_folder(job, options);
 }
@@ -201,14 +210,27 @@ void warn_of_keys(const Job& job) {
     if (!given) return;
     std::fprintf(stderr, "outboard-sial: warning: %s has no effect in this version\n", key);
   };
-  const std::string schedule = run.schedule.value_or("");
-  warn("run.schedule", schedule == "guided" || schedule == "measured");
   warn("run.placement", run.placement.has_value());
-  warn("run.deterministic", run.deterministic.has_value());
   warn("run.check", run.check.has_value());
   warn("run.checkpoint", run.checkpoint_s.has_value());
   warn("run.strict", run.strict.has_value());
   warn("run.liveness", run.liveness_s.has_value());
+}
+
+bool is_dynamic(const std::string& schedule) {
+  return schedule == "guided" || schedule == "measured";
+}
+
+// Pardos of a deterministic run are divided in the same way in each run.
+void warn_of_schedules(const Program& program) {
+  for (const Loop& loop : program.loops) {
+    if (!is_dynamic(loop.schedule)) continue;
+    const Line& line = program.lines[loop.begin];
+    std::fprintf(stderr,
+                 "outboard-sial: warning: %s:%u: the pardo is balanced, not %s (its division would "
+                 "depend on times) because of --deterministic\n",
+                 program.sources[line.source].name.c_str(), line.line, loop.schedule.c_str());
+  }
 }
 
 // Checks that the super-instructions that programs execute are there.
@@ -238,6 +260,12 @@ Status find_all(const std::vector<std::unique_ptr<Loaded>>& programs,
 }
 
 int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options) {
+  if (options.deterministic && is_dynamic(options.schedule)) {
+    const Status status(Code::invalid_argument,
+                        "--deterministic excludes the schedule " + options.schedule +
+                            " (its division depends on times); use balanced or static");
+    return ranks.first() ? complain(status, kUsage) : kUsage;
+  }
   auto programs = load_all(job, options.prefetch);
   if (!programs.ok()) return ranks.first() ? complain(programs.status(), kUsage) : kUsage;
   if (const Status same = ranks.compare(checksum_of(*programs)); !same.ok()) {
@@ -261,6 +289,7 @@ int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options) 
   ob::apps::SialReport report;
   for (const auto& loaded : *programs) {
     if (ranks.first()) {
+      if (options.deterministic) warn_of_schedules(loaded->program);
       for (const std::string& warning : loaded->binding.warnings) {
         std::fprintf(stderr, "outboard-sial: warning: %s\n", warning.c_str());
       }

@@ -15,8 +15,9 @@ SialOptions read_sial_options(int argc, char** argv) {
   app.add_option("job", options.job, "the job file")->required();
   app.add_option("--workers", options.workers, "workers [all ranks but the servers; 1]");
   app.add_option("--servers", options.servers, "block servers [a third of the ranks, at least 1]");
-  app.add_option("--schedule", options.schedule, "how pardos are divided [balanced]")
-      ->check(CLI::IsMember({"static", "balanced"}));
+  app.add_option("--schedule", options.schedule,
+                 "how all pardos are divided [as the program says, or balanced]")
+      ->check(CLI::IsMember({"static", "balanced", "guided", "measured"}));
   app.add_option("--races", options.races, "who may conflict: worker or iteration [worker]")
       ->check(CLI::IsMember({"worker", "iteration"}));
   const CLI::AsSizeValue size(false);
@@ -53,6 +54,8 @@ SialOptions read_sial_options(int argc, char** argv) {
   app.add_option("--state", options.state, "folder of saved objects [NAME.state beside the job]");
   app.add_option("--dump-state", options.dump_state,
                  "write variables, statics and blocks of all workers to this JSON file");
+  app.add_flag("--deterministic", options.deterministic,
+               "the same bits in each run with as many workers; no guided pardos");
   app.add_flag("--drop-cache", options.drop_cache, "fetched blocks do not stay over a barrier");
   try {
     app.parse(argc, argv);

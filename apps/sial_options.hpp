@@ -27,6 +27,7 @@ struct SialOptions {
   std::uint64_t device_memory_bytes = 0;  ///< 0: what the device has
   unsigned threads = 1;
   bool drop_cache = false;
+  bool deterministic = false;
 };
 
 /// Reads the command line. Prints help or the mistake and ends the process if it says so.

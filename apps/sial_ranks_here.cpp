@@ -31,7 +31,12 @@ class RanksHere final : public Ranks {
 }  // namespace
 
 sial::BlockServer::Options server_options(const SialOptions& options, sial::Rank rank) {
-  return {rank, options.server_memory_bytes, options.races == "iteration", options.spill};
+  return {rank,
+          options.server_memory_bytes,
+          options.races == "iteration",
+          options.spill,
+          options.workers,
+          options.deterministic};
 }
 
 std::unique_ptr<Ranks> ranks_here(SialOptions& options) {

@@ -88,6 +88,15 @@ void SialReport::add(const sial::WorkerSetting& setting, const sial::Worker& wor
   }
   json["lines"] = Json::array();
   for (auto& [place, line] : lines) json["lines"].push_back(std::move(line));
+  // In one process the times count instructions.
+  for (const auto& [loop, pardo] : worker.pardo_times().all()) {
+    if (pardo.slowest == 0 || !worker.timed()) continue;
+    const sial::Line& line = program.lines[program.loops[loop].begin];
+    json["pardos"].push_back({{"file", program.sources[line.source].name},
+                              {"line", line.line},
+                              {"mean_s", 1e-9 * pardo.mean},
+                              {"slowest_s", 1e-9 * pardo.slowest}});
+  }
   text_->programs.push_back(std::move(json));
 }
 

@@ -37,6 +37,9 @@ def show(file: Path, to: IO[str]) -> None:
         lines = [line for line in program["lines"] if _matters(line, whole)]
         if lines:
             console.print(_statements(lines, whole))
+        pardos = [one for one in program.get("pardos", []) if one["slowest_s"] > _SMALL * whole]
+        if pardos and program["workers"] > 1:
+            console.print(_pardos(pardos))
         gets = [line for line in program["lines"] if line.get("get", {}).get("first_uses")]
         if gets:
             console.print(_gets(gets))
@@ -56,6 +59,17 @@ def _statements(lines: list[dict[str, Any]], whole: float) -> Table:
             _place(line), f"{line['executions']:,}", format_time(1e9 * seconds),
             _share(seconds, whole), format_time(1e9 * wait) if wait else "-",
             *([f"{line.get('on_device', 0):,}"] if placed else []),
+        )  # fmt: skip
+    return table
+
+
+def _pardos(pardos: list[dict[str, Any]]) -> Table:
+    table = _table("pardo", "mean of\nworkers", "slowest\nworker", "spread")
+    for one in pardos:
+        mean, slowest = one["mean_s"], one["slowest_s"]
+        table.add_row(
+            _place(one), format_time(1e9 * mean), format_time(1e9 * slowest),
+            _share(slowest - mean, mean),
         )  # fmt: skip
     return table
 

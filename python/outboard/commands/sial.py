@@ -143,12 +143,17 @@ def assemble(file: Path, output: Path | None) -> None:
 @click.option("--host", "hosts", metavar="HOST,..", help="Hosts, as mpiexec takes them.")
 @click.option("--workers", type=click.IntRange(1), help="Workers.  [default: all but the servers]")
 @click.option("--servers", type=click.IntRange(1), help="Block servers.  [default: a third]")
-@click.option("--schedule", type=click.Choice(("static", "balanced")), help="[default: balanced]")
+@click.option(
+    "--schedule",
+    type=click.Choice(("static", "balanced", "guided", "measured")),
+    help="Divides all pardos.  [default: as the program says, or balanced]",
+)
 @click.option("--races", type=click.Choice(("worker", "iteration")), help="[default: worker]")
 @click.option("--worker-memory", metavar="SIZE", help="Most memory of a worker's blocks.")
 @click.option("--server-memory", metavar="SIZE", help="Most memory of a server's blocks.")
 @click.option("--spill", type=click.Path(path_type=Path), help="Folder of blocks on disk.")
 @click.option("--threads", type=click.IntRange(1), help="Threads of a product.  [default: 1]")
+@click.option("--deterministic", is_flag=True, help="The same bits in each run.")
 @click.option("--drop-cache", is_flag=True, help="Fetched blocks do not stay over a barrier.")
 @click.option(
     "--device",
@@ -181,6 +186,7 @@ def run(
     hosts: str | None,
     folders: tuple[Path, ...],
     devices: tuple[str, ...],
+    deterministic: bool,
     drop_cache: bool,
     report: str | None,
     **options: object,
@@ -201,6 +207,7 @@ def run(
     passed = ["--drop-cache"] if drop_cache else []
     for device in devices:
         passed += ["--device", device]
+    passed += ["--deterministic"] if deterministic else []
     for name, value in options.items():
         if value is not None:
             passed += [f"--{name.replace('_', '-')}", str(value)]

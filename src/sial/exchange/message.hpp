@@ -25,10 +25,12 @@ enum class MessageKind : std::uint8_t {
   delete_array,  ///< the sender has executed `delete`; `generation` is the new one
   save,          ///< writes the blocks of an array to the file `text`
   restore,       ///< reads the blocks of server words[0] of words[1] from the files in `text`
+  next_chunk,    ///< to the first server: asks for iterations of a guided pardo; see ChunkRequest
   // from a server to a worker
   data,
   absent,
   done,
+  chunk,    ///< see Chunk
   failure,  ///< `text` says which error, `words` what belongs to it
   // between workers
   contribution,  ///< to worker 0: the part of the sender in a collective statement
@@ -41,7 +43,7 @@ enum class MessageKind : std::uint8_t {
 
 /// The way in which a collective statement joins the parts of the workers.
 enum class Contribution : std::uint8_t {
-  barrier,  ///< `words` are combined by or
+  barrier,  ///< `words` are combined by or, the first `number` numbers by sum, the others by max
   sum,      ///< `numbers` and `words` (two's complement) are added in the order of the ranks
   first,    ///< the part of worker `number` is the result
 };

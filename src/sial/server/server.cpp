@@ -33,17 +33,18 @@ std::string error_text(const Status& status, const char* otherwise) {
 BlockServer::BlockServer(const Options& options, Exchange& exchange)
     : options_(options),
       exchange_(exchange),
-      store_(
-          {options.memory_bytes, options.spill_folder, "server" + std::to_string(options.rank)}) {}
+      store_({options.memory_bytes, options.spill_folder, "server" + std::to_string(options.rank)}),
+      chunks_(options.workers) {}
 
 void BlockServer::receive(const Message& message) {
+  if (message.kind == MessageKind::next_chunk) return next_chunk(message);
   StoredArray& array = arrays_.try_emplace(message.array, message.array).first->second;
   if (message.kind == MessageKind::prefetch) return prefetch(array, message);
   if (!enter_generation(array, message)) return;
   switch (message.kind) {
     case MessageKind::get: return get(array, message);
     case MessageKind::touch:
-      if (enter_access(array.blocks[message.number], BlockAccess::get, message)) {
+      if (enter_access(array, array.blocks[message.number], BlockAccess::get, message)) {
         answer(message, MessageKind::done);
       }
       return;
@@ -82,7 +83,10 @@ bool BlockServer::enter_generation(StoredArray& array, const Message& message) {
   return true;
 }
 
-bool BlockServer::enter_access(Stored& stored, BlockAccess access, const Message& message) {
+bool BlockServer::enter_access(StoredArray& array, Stored& stored, BlockAccess access,
+                               const Message& message) {
+  const bool adds_on = access == BlockAccess::accumulate && stored.epoch == message.epoch;
+  if (!adds_on && !settle(array, stored, message)) return false;
   if (stored.epoch != message.epoch) {
     stored.epoch = message.epoch;
     stored.state = AccessState::untouched;
@@ -103,13 +107,34 @@ bool BlockServer::enter_access(Stored& stored, BlockAccess access, const Message
   return true;
 }
 
+bool BlockServer::settle(StoredArray& array, Stored& stored, const Message& message) {
+  if (!options_.deterministic) return true;
+  const Status settled = settle_block(array, stored, message.number);
+  if (!settled.ok()) refuse(message, error_text(settled, "R10"));
+  return settled.ok();
+}
+
+Status BlockServer::settle_block(StoredArray& array, Stored& stored, std::uint64_t number) {
+  return array.sums.settle(store_, number, [&](const Block& sum) -> Status {
+    Block* target = nullptr;
+    if (stored.entry.present()) {
+      OB_ASSIGN_OR_RETURN(target, store_.modify(array.stored, stored.entry, number));
+    } else {
+      OB_ASSIGN_OR_RETURN(target, made_of_zeros(array, stored, number, sum.shape()));
+    }
+    return copy(view_of(*target), view_of(sum), 1.0, Assign::add, scratch_);
+  });
+}
+
 bool BlockServer::ready_for(const Message& message) const {
+  if (message.kind == MessageKind::next_chunk) return true;
   const auto array = arrays_.find(message.array);
   const bool known = array != arrays_.end() && array->second.blocks.contains(message.number);
   std::uint64_t bytes = 0;
   if (known) {
     const Stored& stored = array->second.blocks.at(message.number);
     bytes = store_.bytes_to_load(array->second.stored, stored.entry);
+    bytes = std::max(bytes, array->second.sums.block_bytes(message.number));
   }
   if (message.block != nullptr) bytes = std::max(bytes, message.block->bytes());
   bytes = std::max(bytes, static_cast<std::uint64_t>(message.shape.elements()) * sizeof(double));
@@ -119,6 +144,7 @@ bool BlockServer::ready_for(const Message& message) const {
 }
 
 void BlockServer::announce(const Message& message) const {
+  if (message.kind == MessageKind::next_chunk) return;
   const bool replaces = message.kind == MessageKind::put || message.kind == MessageKind::fill;
   const auto array = arrays_.find(message.array);
   if (replaces || array == arrays_.end()) return;
@@ -128,13 +154,14 @@ void BlockServer::announce(const Message& message) const {
 }
 
 void BlockServer::forget_blocks(StoredArray& array) {
+  array.sums.clear(store_);
   store_.clear(array.stored);
   array.blocks.clear();
 }
 
 void BlockServer::get(StoredArray& array, const Message& message) {
   Stored& stored = array.blocks[message.number];
-  if (!enter_access(stored, BlockAccess::get, message)) return;
+  if (!enter_access(array, stored, BlockAccess::get, message)) return;
   if (!stored.entry.present()) return answer(message, MessageKind::absent);
   auto block = store_.lend(array.stored, stored.entry, message.number);
   if (!block.ok()) return refuse(message, error_text(block.status(), "R10"));
@@ -146,6 +173,12 @@ void BlockServer::get(StoredArray& array, const Message& message) {
 // A prefetch is no access, so it meets no race; the touch that follows when the block is used does.
 void BlockServer::prefetch(StoredArray& array, const Message& message) {
   const auto found = array.blocks.find(message.number);
+  // Sums of this epoch are nobody's to read, except where one worker alone uses the block.
+  const bool complete =
+      found != array.blocks.end() && (found->second.epoch != message.epoch ||
+                                      (found->second.worker == message.from &&
+                                       found->second.state != AccessState::accumulated_by_many));
+  if (complete && !settle(array, found->second, message)) return;
   Message reply = answer_to(message, MessageKind::absent);
   if (message.generation == array.generation && found != array.blocks.end() &&
       found->second.entry.present()) {
@@ -160,8 +193,12 @@ void BlockServer::prefetch(StoredArray& array, const Message& message) {
 
 void BlockServer::write(StoredArray& array, const Message& message) {
   Stored& stored = array.blocks[message.number];
-  if (!enter_access(stored, access_of(message.kind), message)) return;
-  if (const Status applied = apply(array, stored, message); !applied.ok()) {
+  const BlockAccess access = access_of(message.kind);
+  if (!enter_access(array, stored, access, message)) return;
+  const bool sums = options_.deterministic && access == BlockAccess::accumulate;
+  const Status applied =
+      sums ? array.sums.add(store_, message, scratch_) : apply(array, stored, message);
+  if (!applied.ok()) {
     return refuse(message, error_text(applied, "R03"));
   }
   answer(message, MessageKind::done);
@@ -176,8 +213,12 @@ Result<Block*> BlockServer::target_of(StoredArray& array, Stored& stored, const 
     return Status(Code::invalid_argument, "the block was never put, so it cannot be scaled");
   }
   const Shape& shape = message.block != nullptr ? message.block->shape() : message.shape;
-  OB_ASSIGN_OR_RETURN(Block* const made,
-                      store_.replace(array.stored, stored.entry, message.number, shape));
+  return made_of_zeros(array, stored, message.number, shape);
+}
+
+Result<Block*> BlockServer::made_of_zeros(StoredArray& array, Stored& stored, std::uint64_t number,
+                                          const Shape& shape) {
+  OB_ASSIGN_OR_RETURN(Block* const made, store_.replace(array.stored, stored.entry, number, shape));
   fill(view_of(*made), 0.0, Assign::set);
   return made;
 }
@@ -206,7 +247,11 @@ Status BlockServer::apply(StoredArray& array, Stored& stored, const Message& mes
   return {};
 }
 
-void BlockServer::save(const StoredArray& array, const Message& message) {
+void BlockServer::save(StoredArray& array, const Message& message) {
+  for (const std::uint64_t number : array.sums.numbers()) {
+    const Status settled = settle_block(array, array.blocks[number], number);
+    if (!settled.ok()) return refuse(message, error_text(settled, "R10"));
+  }
   std::vector<std::uint64_t> present;
   for (const auto& [number, stored] : array.blocks) {
     if (stored.entry.present()) present.push_back(number);
@@ -235,6 +280,18 @@ void BlockServer::restore(StoredArray& array, const Message& message) {
     if (!got.ok()) return refuse(message, error_text(got, "R12"));
   }
   answer(message, MessageKind::done);
+}
+
+void BlockServer::next_chunk(const Message& message) {
+  const ChunkRequest request = chunk_request_of(message);
+  const std::optional<Chunk> chunk = chunks_.next(request);
+  if (!chunk) {
+    const ChunkRequest first = chunks_.first(request);
+    return refuse(message, kOtherPardo, {first.instruction, first.worker});
+  }
+  Message reply = answer_to(message, MessageKind::chunk);
+  put_chunk(*chunk, reply);
+  exchange_.send(std::move(reply));
 }
 
 Message BlockServer::answer_to(const Message& message, MessageKind kind) const {

@@ -10,6 +10,8 @@
 
 #include "sial/exchange/message.hpp"
 #include "sial/operations/scratch.hpp"
+#include "sial/server/chunk_coordinator.hpp"
+#include "sial/server/partial_sums.hpp"
 #include "sial/server/races.hpp"
 #include "sial/server/spill_store.hpp"
 
@@ -25,6 +27,9 @@ class BlockServer {
     bool races_by_iteration = false;
     /// For blocks beyond `memory_bytes`. Empty: more blocks are an error.
     std::filesystem::path spill_folder{};
+    Rank workers = 1;
+    /// Sums have the same bits whatever the order in which messages arrive.
+    bool deterministic = false;
   };
 
   BlockServer(const Options& options, Exchange& exchange);
@@ -53,8 +58,9 @@ class BlockServer {
   // With its key, its link and its bucket that is less than 100 bytes.
   static_assert(sizeof(Stored) <= 56);
   struct StoredArray {
-    explicit StoredArray(std::uint32_t number) : stored(number) {}
+    explicit StoredArray(std::uint32_t number) : stored(number), sums(number) {}
     SpillStore::Array stored;
+    PartialSums sums;  // of the present epoch, or of a block that nobody has read since
     std::uint32_t generation = 0;
     Rank deleted_by = 0;  // the worker that began this generation
     std::uint32_t delete_instruction = 0;
@@ -65,14 +71,20 @@ class BlockServer {
   // reports.
   bool enter_generation(StoredArray& array, const Message& message);
   // Notes the access. Returns false after a race, which it reports.
-  bool enter_access(Stored& stored, BlockAccess access, const Message& message);
+  bool enter_access(StoredArray& array, Stored& stored, BlockAccess access, const Message& message);
+  // Adds up the sums of the workers. Returns false after an error, which it reports.
+  bool settle(StoredArray& array, Stored& stored, const Message& message);
+  Status settle_block(StoredArray& array, Stored& stored, std::uint64_t number);
   void get(StoredArray& array, const Message& message);
   void prefetch(StoredArray& array, const Message& message);
   void write(StoredArray& array, const Message& message);
   Status apply(StoredArray& array, Stored& stored, const Message& message);
   Result<Block*> target_of(StoredArray& array, Stored& stored, const Message& message);
+  Result<Block*> made_of_zeros(StoredArray& array, Stored& stored, std::uint64_t number,
+                               const Shape& shape);
   void forget_blocks(StoredArray& array);
-  void save(const StoredArray& array, const Message& message);
+  void next_chunk(const Message& message);
+  void save(StoredArray& array, const Message& message);
   void restore(StoredArray& array, const Message& message);
   Message answer_to(const Message& message, MessageKind kind) const;
   void refuse(const Message& message, std::string text, std::vector<std::uint64_t> words = {});
@@ -84,6 +96,7 @@ class BlockServer {
   SpillStore store_;
   Scratch scratch_;
   std::map<std::uint32_t, StoredArray> arrays_;
+  ChunkCoordinator chunks_;
 };
 
 }  // namespace ob::sial

@@ -81,7 +81,7 @@ Result<Block*> SpillStore::replace(Array& array, Entry& entry, std::uint64_t num
   touch(array);
   // The old block stays until the new one is there.
   OB_ASSIGN_OR_RETURN(BlockPtr block, allocate(shape));
-  if (!same) discard(array, entry);
+  if (!same) forget(array, entry);
   if (entry.in_memory_) array.residents_.erase(entry.resident_);
   insert(array, entry, number, std::move(block));
   entry.on_disk_ = false;
@@ -95,7 +95,7 @@ Result<BlockPtr> SpillStore::allocate(const Shape& shape) {
 
 void SpillStore::adopt(Array& array, Entry& entry, std::uint64_t number, BlockPtr block) {
   touch(array);
-  discard(array, entry);
+  forget(array, entry);
   insert(array, entry, number, std::move(block));
 }
 
@@ -226,8 +226,7 @@ void SpillStore::insert(Array& array, Entry& entry, std::uint64_t number, BlockP
   entry.in_memory_ = true;
 }
 
-// Makes the entry no block.
-void SpillStore::discard(Array& array, Entry& entry) noexcept {
+void SpillStore::forget(Array& array, Entry& entry) noexcept {
   if (entry.in_memory_) array.residents_.erase(entry.resident_);
   if (entry.has_slot_) array.file_->free_slot(entry.offset_, array.bytes_of(entry));
   entry = Entry();

@@ -64,6 +64,9 @@ class SpillStore {
   /// Makes the entry a block that allocate() made, whatever it was.
   void adopt(Array& array, Entry& entry, std::uint64_t number, BlockPtr block);
 
+  /// Makes the entry no block.
+  void forget(Array& array, Entry& entry) noexcept;
+
   /// Begins to read a block that will be needed soon, if it is on disk. Does not wait for the disk,
   /// and takes none of this store's memory.
   void read_ahead(const Array& array, const Entry& entry) const noexcept;
@@ -92,7 +95,6 @@ class SpillStore {
   Result<BlockPtr> read_from_disk(const Array& array, const Entry& entry, std::uint64_t number);
   Status load(Array& array, Entry& entry, std::uint64_t number);
   void insert(Array& array, Entry& entry, std::uint64_t number, BlockPtr block);
-  void discard(Array& array, Entry& entry) noexcept;
 
   const Options options_;
   BlockPool pool_;

@@ -3,9 +3,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "sial/exchange/chunk.hpp"
+#include "sial/worker/pardo_times.hpp"
+
 namespace ob::sial {
+
+/// The way in which the iterations of a pardo are divided over the workers.
+enum class Schedule : std::uint8_t {
+  fixed,     ///< iteration n of all to worker n mod W
+  balanced,  ///< the same, counting only iterations that survive the where clauses
+  guided,    ///< chunks of iterations, on demand
+  measured,  ///< by the times of earlier iterations; guided where these say too little
+};
 
 /// Raw numbers of iterations, first in, first out. It keeps its memory when it is empty, because
 /// most loops are short and begin often.
@@ -37,6 +49,21 @@ class IterationQueue {
   std::size_t taken_ = 0;
 };
 
+/// The iterations of a guided pardo that this worker has.
+struct ChunkedShare {
+  Chunk present;              ///< `coming` gets its iterations from here
+  std::optional<Chunk> next;  ///< the chunk behind it
+  LoopPlace counted;          ///< up to here somebody knows how many tuples survive
+  /// Tuples to count with the next request: few at first, so that the pardo begins at once, and
+  /// all of those of most pardos.
+  std::uint64_t window = 1 << 13;
+  std::uint64_t owned = 0;    ///< iterations in all chunks up to now
+  std::uint64_t newest = 0;   ///< iterations in the last of them
+  std::uint64_t request = 0;  ///< that is not answered; 0: none
+  bool ended = false;         ///< no chunk follows
+  std::int64_t asked_ns = 0, first_ns = 0;
+};
+
 /// One execution of a loop. Its iterations are found in order, and may be found long before they
 /// begin: the interpreter takes the first of `coming`, the look-ahead reads on in it.
 struct ActiveLoop {
@@ -48,6 +75,10 @@ struct ActiveLoop {
   std::uint64_t survivors = 0;             ///< tuples below `candidate` that the where clauses pass
   IterationQueue coming;                   ///< raw numbers of the iterations that follow
   std::uint64_t begun = 0;                 ///< iterations that have begun
+  Schedule schedule = Schedule::fixed;     ///< of a pardo
+  ChunkedShare share;                      ///< of a guided pardo
+  std::vector<ClassShare> classes;         ///< of a measured pardo: this worker's, and
+  std::vector<std::uint64_t> found;        ///< the iterations of each class below `candidate`
 
   /// Forgets the execution, and keeps the memory.
   void begin_again() noexcept {
@@ -55,6 +86,9 @@ struct ActiveLoop {
     upper.clear();
     coming.clear();
     candidate = survivors = begun = 0;
+    share = {};
+    classes.clear();
+    found.clear();
   }
 };
 

@@ -14,7 +14,8 @@ std::string Worker::name_of(std::uint32_t array,
                             const std::array<std::int64_t, kMaxRank>& segments) const {
   std::string name = program_.arrays[array].name;
   for (std::size_t d = 0; d < program_.arrays[array].indices.size(); ++d) {
-    name += (d == 0 ? "[" : ",") + std::to_string(segments[d]);
+    name += d == 0 ? "[" : ",";
+    name += std::to_string(segments[d]);
   }
   return name + "]";
 }

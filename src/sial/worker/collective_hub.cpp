@@ -1,5 +1,6 @@
 #include "sial/worker/collective_hub.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace ob::sial {
@@ -10,6 +11,12 @@ void combine_parts(Message& whole, const Message& part) {
   for (std::size_t i = 0; i < whole.words.size() && i < part.words.size(); ++i) {
     if (kind == Contribution::barrier) whole.words[i] |= part.words[i];
     if (kind == Contribution::sum) whole.words[i] += part.words[i];
+  }
+  if (kind == Contribution::barrier) {
+    for (std::size_t i = 0; i < whole.numbers.size() && i < part.numbers.size(); ++i) {
+      double& number = whole.numbers[i];
+      number = i < whole.number ? number + part.numbers[i] : std::max(number, part.numbers[i]);
+    }
   }
   if (kind != Contribution::sum) return;
   for (std::size_t i = 0; i < whole.numbers.size() && i < part.numbers.size(); ++i) {

@@ -59,6 +59,7 @@ Worker::Step Worker::halt() {
     last_barrier_passed_ = true;
     counts_.run_ns = now_ns() - begun_ns_;
     fetched_.forget_all();  // counts those that nobody needed
+    save_times();
   }
   if (setting_.report && !counts_added_) {
     if (const Step step = add_counts(); step != Step::next) return step;
@@ -68,9 +69,12 @@ Worker::Step Worker::halt() {
 }
 
 Worker::Step Worker::begin_loop() {
+  if (resumes_pardo_) return next_iteration();
   std::optional<ActiveLoop> active = enter(instruction().a);
   if (!active) return Step::failed;
   if (program_.loops[active->loop].kind == LoopKind::pardo) ++pardos_;
+  if (active->schedule == Schedule::measured) divide_by_times(*active);
+  if (!failure_.empty()) return Step::failed;
   loops_.push_back(std::move(*active));
   return next_iteration();
 }
@@ -84,6 +88,7 @@ std::optional<ActiveLoop> Worker::enter(std::uint32_t number) {
     active.begin_again();
   }
   active.loop = number;
+  active.schedule = schedule_of(number);
   active.execution = ++executions_;
   active.total = 1;
   for (const std::uint32_t index : loop.indices) {
@@ -131,22 +136,8 @@ std::optional<bool> Worker::survives(const Loop& loop) {
   return all;
 }
 
-// Says whether the iterations of a pardo are divided by their number among all of them. A pardo
-// that a worker may leave early is: the workers would count different survivors.
-bool Worker::divides_all(const ActiveLoop& active) const {
-  return setting_.schedule == Schedule::fixed || program_.loops[active.loop].schedule == "static" ||
-         exits_[active.loop];
-}
-
-// Says whether this worker computes a surviving iteration, and counts it.
-bool Worker::is_mine(const Loop& loop, ActiveLoop& active) {
-  if (loop.kind != LoopKind::pardo) return true;
-  const std::uint64_t survivor = active.survivors++;
-  const std::uint64_t number = divides_all(active) ? active.candidate : pardo_count_ + survivor;
-  return number % setting_.workers == rank_;
-}
-
 bool Worker::find_next(ActiveLoop& active) {
+  if (active.schedule == Schedule::guided) return find_in_chunk(active);
   const Loop& loop = program_.loops[active.loop];
   for (; active.candidate < active.total; ++active.candidate) {
     set_indices(active, active.candidate);
@@ -161,14 +152,23 @@ bool Worker::find_next(ActiveLoop& active) {
 
 Worker::Step Worker::next_iteration() {
   ActiveLoop& active = loops_.back();
-  if (active.coming.empty() && !find_next(active)) {
-    return failure_.empty() ? leave_loop() : Step::failed;
+  const bool found = !active.coming.empty() || find_next(active);
+  if (!failure_.empty()) return Step::failed;
+  if (active.schedule == Schedule::guided) {
+    ask_for_chunk(active);
+    resumes_pardo_ = !found && !active.share.ended;
+    if (!failure_.empty()) return Step::failed;
+    if (resumes_pardo_) return Step::wait;
   }
+  if (!found) return leave_loop();
   const std::uint64_t raw = active.coming.take_front();
   ++active.begun;
   set_indices(active, raw);
   const Loop& loop = program_.loops[active.loop];
-  if (loop.kind == LoopKind::pardo) iteration_ = (pardos_ << kIterationBits) + raw + 1;
+  if (loop.kind == LoopKind::pardo) {
+    iteration_began_ = schedule_clock();
+    iteration_ = (pardos_ << kIterationBits) + raw + 1;
+  }
   at_ = loop.body;
   return Step::jumped;
 }
@@ -185,6 +185,7 @@ void Worker::drop_iteration() {
 }
 
 Worker::Step Worker::end_iteration() {
+  note_iteration();
   drop_iteration();
   return next_iteration();
 }
@@ -194,7 +195,7 @@ Worker::Step Worker::leave_loop() {
   const ActiveLoop& active = loops_.back();
   const Loop& loop = program_.loops[active.loop];
   if (loop.kind == LoopKind::pardo) {
-    if (!divides_all(active)) pardo_count_ += active.survivors;
+    if (active.schedule == Schedule::balanced) pardo_count_ += active.survivors;
     iteration_ = 0;
   }
   at_ = loop.end + 1;

@@ -95,7 +95,8 @@ void Worker::print_elements(const std::string& title, const ConstView& view) {
     std::string behind;
     for (unsigned d = 2; d < view.rank; ++d) {
       offset += at[d] * view.strides[d];
-      behind += "," + std::to_string(at[d] + 1);
+      behind += ",";
+      behind += std::to_string(at[d] + 1);
     }
     if (!behind.empty()) text += "  (*,*" + behind + ")\n";
     for (std::int64_t row = 0; row < rows && printed < shown; ++row) {

@@ -201,6 +201,7 @@ void Worker::receive(Message message) {
       }
       break;
     }
+    case MessageKind::chunk: take_chunk(message); break;
     case MessageKind::result: result_ = std::move(message); break;
     default: break;  // not for workers
   }
@@ -228,6 +229,13 @@ void Worker::take_failure(const Message& message) {
     return;
   }
   failure_ = where_text(message.instruction) + ": error ";
+  if (message.text == kOtherPardo) {
+    failure_ += "R09 worker " + std::to_string(rank_) + " begins this pardo, worker " +
+                std::to_string(message.words[1]) + " the one at " +
+                where_text(static_cast<std::uint32_t>(message.words[0])) +
+                "; all workers must execute the same pardos with the same ranges";
+    return;
+  }
   const Opcode op = code_[message.instruction].op;
   const bool of_block = op == Opcode::get || op == Opcode::put_block || op == Opcode::put_scalar;
   const std::string block =

@@ -17,6 +17,7 @@ Worker::Worker(const WorkerSetting& setting, Rank rank, Exchange& exchange)
       store_(program_, geometry_, pool_),
       values_(program_.indices.size()),
       exits_(program_.loops.size()),
+      pardo_times_(program_, setting.binding->layout, setting.workers),
       generations_(program_.arrays.size()),
       counts_{std::vector<GetCounts>(program_.accesses.size()),
               std::vector<InstructionCounts>(setting.report ? program_.code.size() : 0)},
@@ -58,6 +59,7 @@ Status Worker::begin() {
     if (data == nullptr) continue;
     std::copy(data->data.begin(), data->data.end(), store_.whole_static(array)->data());
   }
+  keep_times();
   look_at_saved();
   return {};
 }
@@ -67,6 +69,7 @@ Outcome Worker::run(std::uint64_t most_instructions) {
   for (std::uint64_t i = 0; i < most_instructions; ++i) {
     if (!due_.empty() && instruction().op != Opcode::get) look_ahead();
     operands_ = 0;
+    ++instructions_;
     switch (setting_.report ? execute_counted() : execute()) {
       case Step::next:
         ++at_;

@@ -27,14 +27,9 @@
 #include "sial/worker/fetched_blocks.hpp"
 #include "sial/worker/geometry.hpp"
 #include "sial/worker/look_ahead.hpp"
+#include "sial/worker/pardo_times.hpp"
 
 namespace ob::sial {
-
-/// How the iterations of a pardo are divided over the workers.
-enum class Schedule : std::uint8_t {
-  fixed,     ///< iteration n of all to worker n mod W
-  balanced,  ///< the same, counting only iterations that survive the where clauses
-};
 
 /// The things that all workers of a job have in common.
 struct WorkerSetting {
@@ -46,7 +41,9 @@ struct WorkerSetting {
   DevicePlace* device = nullptr;  ///< for contractions of all workers of the process; may be absent
   Rank workers = 1;
   Rank servers = 1;
-  Schedule schedule = Schedule::balanced;
+  std::optional<Schedule> schedule;  ///< of all pardos, whatever the program says
+  bool deterministic = false;        ///< each worker has the same iterations in each run
+  bool timed = true;  ///< schedules follow the clock; else a run in turns can be repeated
   std::uint64_t memory_bytes = 0;       ///< of blocks; 0: no limit
   const SavedObjects* saved = nullptr;  ///< nullptr: programs cannot save or restore
   bool drop_cache = false;              ///< no fetched block stays over a barrier
@@ -88,6 +85,10 @@ class Worker : private Future {
   /// Returns this worker's counters; those of all workers together once a run with `report` has
   /// finished.
   const WorkerCounts& counts() const noexcept { return counts_; }
+  /// Returns the times of pardos on all workers, up to the last barrier.
+  const PardoTimes& pardo_times() const noexcept { return pardo_times_; }
+  /// True if these are nanoseconds, false if they are numbers of instructions.
+  bool timed() const noexcept { return setting_.timed; }
 
  private:
   union Value {
@@ -139,9 +140,24 @@ class Worker : private Future {
   bool find_next(ActiveLoop& active) override;
   void set_indices(const ActiveLoop& active, std::uint64_t raw) override;
   std::optional<ActiveLoop> enter(std::uint32_t number) override;
-  bool is_mine(const Loop& loop, ActiveLoop& active);
   void drop_iteration();
-  bool divides_all(const ActiveLoop& active) const;
+
+  // pardo.cpp
+  Schedule schedule_of(std::uint32_t loop) const;
+  bool is_mine(const Loop& loop, ActiveLoop& active);
+  bool find_in_chunk(ActiveLoop& active);
+  bool has_next_chunk(ActiveLoop& active);
+  void count_ahead(ActiveLoop& active);
+  void keep_times();
+  void save_times();
+  void note_iteration();
+  void divide_by_times(ActiveLoop& active);
+  void ask_for_chunk(ActiveLoop& active);
+  void take_chunk(const Message& message);
+  std::uint64_t least_chunk(const ActiveLoop& active) const;
+  std::int64_t schedule_clock() const noexcept {
+    return setting_.timed ? now_ns() : static_cast<std::int64_t>(instructions_);
+  }
 
   // expressions.cpp
   Value& top() noexcept { return stack_[depth_ - 1]; }
@@ -258,11 +274,16 @@ class Worker : private Future {
   std::vector<ActiveLoop> loops_;
   std::vector<ActiveLoop> ended_loops_;                       // whose memory the next ones use
   std::vector<std::pair<std::uint32_t, std::size_t>> calls_;  // return address, loops around
-  std::vector<bool> exits_;        // per loop: `exit` or `return` may leave it
-  std::uint64_t pardo_count_ = 0;  // survivors of balanced pardos since the last barrier
-  std::uint64_t pardos_ = 0;       // begun since the last barrier
-  std::uint64_t iteration_ = 0;    // of the present pardo; differs from those of other pardos
-  std::uint64_t executions_ = 0;   // of loops
+  std::vector<bool> exits_;         // per loop: `exit` or `return` may leave it
+  std::uint64_t pardo_count_ = 0;   // survivors of balanced pardos since the last barrier
+  std::uint64_t pardos_ = 0;        // begun since the last barrier
+  std::uint64_t iteration_ = 0;     // of the present pardo; differs from those of other pardos
+  std::uint64_t executions_ = 0;    // of loops
+  bool resumes_pardo_ = false;      // the pardo has begun, and waits for its first chunk
+  std::uint64_t instructions_ = 0;  // executed
+  PardoTimes pardo_times_;
+  std::int64_t iteration_began_ = 0;  // of a pardo, on the schedule's clock; 0: none
+  double chunk_round_trip_ = 0;       // of a request, on the schedule's clock: the least of late
   bool print_all_ = false;
 
   std::uint64_t epoch_ = 0;

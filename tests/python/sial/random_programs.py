@@ -56,7 +56,7 @@ class _Writer:
         return slice(int(self.starts[segment]), int(self.starts[segment + 1]))
 
     def schedule(self) -> str:
-        return self.random.choice(["", "", ' "static"', ' "balanced"'])
+        return self.random.choice(["", "", ' "static"', ' "balanced"', ' "guided"', ' "measured"'])
 
     def some(self) -> str:
         return self.random.choice(sorted(self.arrays))

@@ -17,6 +17,7 @@ Simulation::Simulation(const WorkerSetting& setting, const BlockServer::Options&
       random_(seed),
       in_order_(seed == 0),
       servers_limited_(server.memory_bytes != 0) {
+  setting_.timed = false;
   const Rank ranks = setting.workers + setting.servers;
   channels_.resize(static_cast<std::size_t>(ranks) * ranks);
   outcomes_.assign(setting.workers, Outcome::running);
@@ -26,6 +27,7 @@ Simulation::Simulation(const WorkerSetting& setting, const BlockServer::Options&
   for (Rank rank = 0; rank < setting.servers; ++rank) {
     BlockServer::Options options = server;
     options.rank = setting.workers + rank;
+    options.workers = setting.workers;
     servers_.push_back(std::make_unique<BlockServer>(options, *this));
   }
 }

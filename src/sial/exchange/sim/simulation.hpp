@@ -39,7 +39,7 @@ class Simulation final : public Exchange {
   bool deliver_one();
   Status run_worker(Rank rank);
 
-  const WorkerSetting setting_;
+  WorkerSetting setting_;
   std::mt19937_64 random_;
   const bool in_order_;
   const bool servers_limited_;
