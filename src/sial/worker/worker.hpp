@@ -26,6 +26,7 @@
 #include "sial/worker/fetched_blocks.hpp"
 #include "sial/worker/geometry.hpp"
 #include "sial/worker/look_ahead.hpp"
+#include "sial/worker/narrowing.hpp"
 
 namespace ob::sial {
 
@@ -230,6 +231,7 @@ class Worker : private Future {
   const Program& program_;
   const Geometry& geometry_;
   const std::vector<Instruction>& code_;
+  const Narrowing narrowing_;
   const Rank rank_;
   Exchange& exchange_;
   BlockPool pool_;
