@@ -16,7 +16,7 @@ from typing import IO, Any
 from outboard import paths, sial_report
 from outboard.errors import OutboardError
 from outboard.sial import bytecode
-from outboard.sial.compiler import Options, compile_file
+from outboard.sial.compiler import DEFAULT_LEVEL, Options, compile_file
 from outboard.sial.files import replace_file
 from outboard.version import version
 
@@ -34,8 +34,9 @@ class Start:
     passed: Sequence[str] = field(default_factory=tuple)
 
 
-def compile_sources(job: Path, folders: Sequence[Path]) -> str:
-    """Compiles the job's programs of which a file has changed since they were compiled.
+def compile_sources(job: Path, folders: Sequence[Path], level: int = DEFAULT_LEVEL) -> str:
+    """Compiles the job's programs of which a file has changed since they were compiled, or which
+    were compiled with another level of optimisation.
 
     Returns the warnings. Raises OutboardError with the diagnostics if a program has mistakes."""
     warnings = ""
@@ -46,8 +47,8 @@ def compile_sources(job: Path, folders: Sequence[Path]) -> str:
         if source.suffix not in (".sial", ".sialx") or not source.exists():
             continue
         code = source.with_suffix(".sialc")
-        options = Options(folders=tuple(folders), compiler=f"outboard {version()}")
-        if _is_current(code, options.compiler):
+        options = Options(folders=tuple(folders), level=level, compiler=f"outboard {version()}")
+        if _is_current(code, options):
             continue
         result = compile_file(source, str(source), options)
         if result.code is None:
@@ -57,12 +58,17 @@ def compile_sources(job: Path, folders: Sequence[Path]) -> str:
     return warnings
 
 
-def _is_current(code: Path, compiler: str) -> bool:
-    """True if this compiler made the byte code from files that have not changed since."""
+def _is_current(code: Path, options: Options) -> bool:
+    """True if this compiler made the byte code, at this level, from files that have not changed
+    since."""
     try:
         program = bytecode.read(code.read_bytes())
         texts = program["string"]
-        if texts[program["program"][0]["compiler"]]["text"] != compiler:
+        made = program["program"][0]
+        if (texts[made["compiler"]]["text"], made["optimisation"]) != (
+            options.compiler,
+            options.level,
+        ):
             return False
         return all(
             hashlib.sha256(Path(texts[one["name"]]["text"]).read_bytes()).digest() == one["sha256"]

@@ -16,6 +16,11 @@ from outboard.sial.files import replace_file
 _INSTALL = "run: pip install 'outboard[sial]'"
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OUTPUT = click.Path(dir_okay=False, path_type=Path)
+_LEVELS = ("0", "1", "2")
+_LEVEL_HELP = (
+    "Optimisation: -O0 translates each statement as it stands, -O1 keeps all bits of the results, "
+    "-O2 keeps them up to rounding.  [default: 2]"
+)
 _PATH_VARIABLE = "OUTBOARD_SIAL_PATH"
 
 
@@ -38,9 +43,9 @@ def command() -> None:
 @click.option(
     "-O",
     "level",
-    type=click.Choice(("0", "1")),
-    default="1",
-    help="Level of optimisation; -O0 translates each statement as it stands.  [default: 1]",
+    type=click.Choice(_LEVELS),
+    default=_LEVELS[-1],
+    help=_LEVEL_HELP,
 )
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 @click.option("--check-only", is_flag=True, help="Write no byte code.")
@@ -70,6 +75,7 @@ def compile_(
     Examples:
       outboard sial compile scf.sial mp2.sial
       outboard sial compile --strict --path library product.sial -o build/product.sialc
+      outboard sial compile -O0 product.sial           for a look at the statements as they stand
     """
     if output and len(files) > 1:
         raise click.UsageError("-o takes one file (each file has byte code of its own)")
@@ -100,7 +106,8 @@ def compile_(
 def disassemble(file: Path, output: Path | None) -> None:
     """Print the byte code in FILE as text, with its source lines.
 
-    Source lines are shown if the source is where it was, or beside FILE, and has not changed.
+    Source lines are shown if the source is where it was, or beside FILE, and has not changed. The
+    optimisations that were applied stand before the code, each with its line.
 
     \b
     Example:
@@ -141,6 +148,7 @@ def assemble(file: Path, output: Path | None) -> None:
 @click.option("-n", "ranks", type=click.IntRange(1), default=1, help="Ranks.  [default: 1]")
 @click.option("--mpi", type=click.Choice(("openmpi", "mpich")), help="[default: what is there]")
 @click.option("--host", "hosts", metavar="HOST,..", help="Hosts, as mpiexec takes them.")
+@click.option("-O", "level", type=click.Choice(_LEVELS), default=_LEVELS[-1], help=_LEVEL_HELP)
 @click.option("--workers", type=click.IntRange(1), help="Workers.  [default: all but the servers]")
 @click.option("--servers", type=click.IntRange(1), help="Block servers.  [default: a third]")
 @click.option(
@@ -184,6 +192,7 @@ def run(
     ranks: int,
     mpi: str | None,
     hosts: str | None,
+    level: str,
     folders: tuple[Path, ...],
     devices: tuple[str, ...],
     deterministic: bool,
@@ -191,7 +200,8 @@ def run(
     report: str | None,
     **options: object,
 ) -> None:
-    """Run the programs of a JOB file, and compile first those that have changed.
+    """Run the programs of a JOB file, and compile first those that have changed or were compiled
+    with another -O.
 
     With one rank, no MPI is needed. Of several ranks a third are block servers.
 
@@ -203,7 +213,7 @@ def run(
       outboard sial run job.toml -n 4 --device gpuhost:47800
     """
     start = _module("outboard.sial_jobs")
-    click.echo(start.compile_sources(job, folders), err=True, nl=False)
+    click.echo(start.compile_sources(job, folders, int(level)), err=True, nl=False)
     passed = ["--drop-cache"] if drop_cache else []
     for device in devices:
         passed += ["--device", device]

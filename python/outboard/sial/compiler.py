@@ -15,12 +15,16 @@ from outboard.sial.diagnostics import Diagnostics
 from outboard.sial.emit import StatementWriter
 from outboard.sial.emit_expressions import ExpressionWriter
 from outboard.sial.flow import warn_flow
+from outboard.sial.fuse import fuse
 from outboard.sial.modules import Reader
 from outboard.sial.names import resolve
+from outboard.sial.narrow import note_narrowing
+from outboard.sial.notes import Notes
 from outboard.sial.opcodes import Op
 from outboard.sial.parallel import check_parallel
 from outboard.sial.pools import Pools
 from outboard.sial.records import Program
+from outboard.sial.release import release
 from outboard.sial.scope import Scope
 from outboard.sial.source import Source
 from outboard.sial.statements import check
@@ -28,13 +32,17 @@ from outboard.sial.symbols import Array, Index, Int, Scalar, Special, Symbol
 from outboard.sial.tree import Proc
 from outboard.sial.warnings import warn
 
+# Of optimisation. 0: none; 1: results keep their bits; 2: results are equal up to rounding.
+LEVELS = (0, 1, 2)
+DEFAULT_LEVEL = 2
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`folders` are searched for imports. `level` is that of optimisation."""
+    """`folders` are searched for imports. `level` is one of LEVELS."""
 
     folders: tuple[Path, ...] = ()
-    level: int = 1
+    level: int = DEFAULT_LEVEL
     strict: bool = False
     check_only: bool = False
     compiler: str = "outboard"
@@ -119,9 +127,11 @@ def _emit(
     for source in sources:
         digest = hashlib.sha256(source.data).digest()
         program["source"].append({"name": pools.string(source.name), "sha256": digest})
+    notes = Notes()
+    _optimise(graph, options.level, notes)
     if options.level == 0:
         _add_declared(pools, scopes)
-    writer = ExpressionWriter(pools, diagnostics, folds=options.level > 0)
+    writer = ExpressionWriter(pools, diagnostics, notes if options.level > 0 else None)
     procs = {proc: number for number, proc in enumerate(graph.procs, start=1)}
     statements = StatementWriter(writer, procs)
     for body in graph.order:
@@ -132,7 +142,27 @@ def _emit(
         name = pools.name(body.proc) if body.proc else pools.string(main.program.text)
         end = len(program["code"])
         program["proc"].append({"name": name, "first": first, "end": end})
+    if options.level > 0:
+        _note_dropped(pools, scopes[main.source], notes)
+    for text in notes.strings():
+        pools.string(text)
     return program
+
+
+def _optimise(graph: CallGraph, level: int, notes: Notes) -> None:
+    """Changes the bodies that run."""
+    if level > 1:
+        fuse(graph, notes)
+    if level > 0:
+        note_narrowing(graph, notes)
+        release(graph, notes)
+
+
+def _note_dropped(pools: Pools, scope: Scope, notes: Notes) -> None:
+    """Notes the declarations of the main file that nothing in the byte code uses."""
+    for symbol in scope.own.values():
+        if isinstance(symbol, Int | Scalar | Index | Array | Special) and symbol not in pools:
+            notes.add(symbol.place, f"dead declaration: {symbol.name} is left out")
 
 
 def _add_declared(pools: Pools, scopes: dict[int, Scope]) -> None:

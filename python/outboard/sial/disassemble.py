@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from outboard.sial.notes import notes_of
 from outboard.sial.opcodes import Op
 from outboard.sial.records import CAST, NONE, SECTIONS, STAR, VERSION, Program, Record
 
@@ -82,8 +83,19 @@ def disassemble(program: Program, folder: Path | None = None) -> str:
             lines += [
                 _record(section, number, one, shown) for number, one in enumerate(program[section])
             ]
+    lines += _notes(program)
     lines += ["", *_code(program, shown, folder)]
     return "\n".join(lines) + "\n"
+
+
+def _notes(program: Program) -> list[str]:
+    """Returns the optimisations that were applied, each with its line."""
+    lines = []
+    for source, line, text in notes_of(program):
+        records = program["source"]
+        name = program.string(records[source]["name"]) if source < len(records) else "?"
+        lines.append(f"; optimised {name}:{line}: {text}")
+    return ["", *lines] if lines else []
 
 
 class _Shown:

@@ -54,6 +54,8 @@ class StatementWriter:
                 self._simple(one)
             case tree.Assign() if one.form:
                 self._assign(one, one.form)
+            case tree.Release():
+                add(Op.BLOCK_RELEASE, one.place, a=pools.selector(one.target))
             case tree.Put() if one.form:
                 self._put(one, one.form)
             case tree.Get():

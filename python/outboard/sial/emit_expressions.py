@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from outboard.sial import tree
 from outboard.sial.diagnostics import Diagnostics
-from outboard.sial.fold import fold
+from outboard.sial.fold import fold, operations
+from outboard.sial.notes import Notes
 from outboard.sial.opcodes import COMPARISONS, Op
 from outboard.sial.pools import Pools
 from outboard.sial.records import MAX_STACK, Record
@@ -29,7 +30,7 @@ class ExpressionWriter:
 
     pools: Pools
     diagnostics: Diagnostics
-    folds: bool = True  # constant parts are computed here
+    notes: Notes | None = None  # None: constant parts are not computed here
     _depth: int = field(default=0, init=False)
 
     def add(self, op: Op, place: Place, *, x: int = 0, a: int = 0, b: int = 0, c: int = 0) -> int:
@@ -43,7 +44,12 @@ class ExpressionWriter:
 
     def value(self, one: tree.Expression) -> str:
         """Writes the code that pushes a value, and returns its type."""
-        return self._write(fold(one) if self.folds else one)
+        if self.notes is None:
+            return self._write(one)
+        folded = fold(one)
+        if operations(folded) < operations(one):
+            self.notes.add(one.place, "constants: a part of an expression is computed here")
+        return self._write(folded)
 
     def _write(self, one: tree.Expression) -> str:
         match one:

@@ -38,7 +38,7 @@ def read_by(one: tree.Statement) -> Iterator[tree.Expression]:
 def mentioned(one: tree.Statement) -> Iterator[tree.Expression]:
     """Yields all expressions of a statement, the targets too."""
     match one:
-        case tree.Assign() | tree.Put() | tree.Get() | tree.Allocate():
+        case tree.Assign() | tree.Put() | tree.Get() | tree.Allocate() | tree.Release():
             yield one.target
     yield from read_by(one)
 

@@ -58,6 +58,18 @@ def fold(one: tree.Expression) -> tree.Expression:
     return one
 
 
+def operations(one: tree.Expression) -> int:
+    """Returns how many operations an expression has; signs of numbers are none."""
+    match one:
+        case tree.Binary():
+            return 1 + operations(one.left) + operations(one.right)
+        case tree.Negate(operand=IntNumber() | RealNumber()):
+            return 0
+        case tree.Negate() | tree.SquareRoot() | tree.Cast():
+            return 1 + operations(one.operand)
+    return 0
+
+
 def _number(one: tree.Expression, value: float | int) -> tree.Expression | None:
     """Returns a literal, or None for a value that an int or a scalar cannot have."""
     if isinstance(value, int):

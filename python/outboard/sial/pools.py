@@ -25,6 +25,11 @@ class Pools:
         self.program[section].append(record)
         return number
 
+    def __contains__(self, symbol: Symbol) -> bool:
+        """True if an object has a record."""
+        sections = ("int", "scalar", "index", "array", "super_instruction")
+        return any((section, symbol) in self._numbers for section in sections)
+
     def string(self, text: str) -> int:
         found = self._numbers.get(("string", text))
         return self._add("string", text, {"text": text}) if found is None else found

@@ -262,6 +262,13 @@ class Assign(Statement):
 
 
 @dataclass(slots=True, eq=False)
+class Release(Statement):
+    """The block of a temp is not used again. The optimiser adds this; there is no such word."""
+
+    target: Reference
+
+
+@dataclass(slots=True, eq=False)
 class Put(Statement):
     word: str
     target: Reference

@@ -121,7 +121,6 @@ void Worker::set_indices(const ActiveLoop& active, std::uint64_t raw) {
 
 // Evaluates the where clauses. Returns nothing after an error.
 std::optional<bool> Worker::survives(const Loop& loop) {
-  if (loop.begin + 1 == loop.body) return true;
   const std::uint32_t before = at_;
   bool all = true;
   for (at_ = loop.begin + 1; at_ < loop.body && all; ++at_) {
@@ -140,8 +139,10 @@ bool Worker::find_next(ActiveLoop& active) {
   if (active.schedule == Schedule::guided) return find_in_chunk(active);
   const Loop& loop = program_.loops[active.loop];
   for (; active.candidate < active.total; ++active.candidate) {
+    active.candidate = narrowing_.next(active, values_, ints_);
+    if (active.candidate == active.total) return false;
     set_indices(active, active.candidate);
-    const std::optional<bool> survived = survives(loop);
+    const std::optional<bool> survived = narrowing_.complete(active.loop) ? true : survives(loop);
     if (!survived) return false;
     if (!*survived || !is_mine(loop, active)) continue;
     active.coming.push_back(active.candidate++);

@@ -11,6 +11,7 @@ Worker::Worker(const WorkerSetting& setting, Rank rank, Exchange& exchange)
       program_(*setting.program),
       geometry_(*setting.geometry),
       code_(setting.program->code),
+      narrowing_(program_, setting.binding->layout),
       rank_(rank),
       exchange_(exchange),
       pool_(setting.memory_bytes),

@@ -28,6 +28,7 @@
 #include "sial/worker/geometry.hpp"
 #include "sial/worker/look_ahead.hpp"
 #include "sial/worker/pardo_times.hpp"
+#include "sial/worker/narrowing.hpp"
 
 namespace ob::sial {
 
@@ -257,6 +258,7 @@ class Worker : private Future {
   const Program& program_;
   const Geometry& geometry_;
   const std::vector<Instruction>& code_;
+  const Narrowing narrowing_;
   const Rank rank_;
   Exchange& exchange_;
   BlockPool pool_;

@@ -5,6 +5,7 @@ All numbers are small integers, so results are exact whatever the order of addit
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -278,13 +279,78 @@ class _Writer:
         made[:, self.block(last - 1)] /= 2.0
         self.arrays[c] = made
 
+    def added_up(self) -> None:
+        """Products and scaled blocks that are made in a temp and added to another one."""
+        a, b, c = self.some(), self.some(), f"d{len(self.arrays)}"
+        sign, factor = self.random.choice("+-"), float(self.random.randint(-2, 2))
+        permuted = self.random.random() < 0.5
+        again = self.random.random() < 0.3  # the temp is needed once more
+        into = "v[j,i]" if permuted else "v[i,j]"
+        self.emit(f"""
+  pardo i, j{self.schedule()}
+    {into} = {factor}
+    do k
+      get {a}[i,k]
+      get {b}[k,j]
+      t[i,j] = {a}[i,k] * {b}[k,j]
+      {into} {sign}= t[i,j]
+    enddo k
+    t[i,j] = {into}
+    get {a}[i,j]
+    u[i,j] = {factor} * {a}[i,j]
+    t[i,j] {sign}= u[i,j]
+    {"t[i,j] += u[i,j]" if again else ""}
+    put {c}[i,j] = t[i,j]
+  endpardo i, j""")
+        sum_of = self.arrays[a] @ self.arrays[b]
+        scaled = factor * self.arrays[a]
+        made = factor + (sum_of + scaled if sign == "+" else -(sum_of + scaled))
+        self.arrays[c] = made + scaled if again else made
+
+    def narrowed(self) -> None:
+        """Where clauses that bound the indices, in a pardo and in a do."""
+        a, c = self.some(), f"d{len(self.arrays)}"
+        shift, most = self.random.randint(-2, 2), self.random.randint(0, len(self.segments))
+        clauses: list[tuple[str, Callable[[int, int], bool]]] = [
+            (f"i < j + {shift}" if shift >= 0 else f"i < j - {-shift}", lambda i, j: i < j + shift),
+            ("2 * i >= j", lambda i, j: 2 * i >= j),
+            ("i + j == n", lambda i, j: i + j == len(self.segments)),
+            (f"{most} >= i", lambda i, j: most >= i),
+            ("i != j", lambda i, j: i != j),
+        ]
+        chosen = self.random.sample(clauses, self.random.randint(1, 3))
+        lines = "\n    ".join(f"where {text}" for text, _ in chosen)
+        word, ends = self.random.choice([("pardo i, j", "endpardo i, j"), ("do j", "enddo j")])
+        inner = word == "do j"
+        self.emit(f"""
+  {"pardo i" if inner else "i0 = 0"}
+  {word}
+    {lines}
+    get {a}[i,j]
+    t[i,j] = {a}[i,j]
+    put {c}[i,j] = t[i,j]
+  {ends}
+  {"endpardo i" if inner else "i0 = 1"}
+  sip_barrier
+  pardo i, j
+    put {c}[i,j] += 1.0
+  endpardo i, j""")
+        data, made = self.arrays[a], np.ones_like(self.arrays[a])
+        numbers = range(1, len(self.segments) + 1)
+        for i, j in ((i, j) for i in numbers for j in numbers):
+            if all(holds(i, j) for _, holds in chosen):
+                made[self.block(i - 1), self.block(j - 1)] += data[
+                    self.block(i - 1), self.block(j - 1)
+                ]
+        self.arrays[c] = made
+
     def write(self) -> RandomProgram:
         self.from_static()
         self.emit("  sip_barrier")
         phases = [
             self.from_static, self.product, self.accumulated_product, self.transposed,
             self.combined, self.on_server, self.triangle, self.reduced, self.swept,
-            self.guarded, self.left_early,
+            self.guarded, self.left_early, self.added_up, self.narrowed,
         ]  # fmt: skip
         for _ in range(self.random.randint(1, 6)):
             self.random.choice(phases)()
@@ -302,8 +368,10 @@ class _Writer:
             self.program.expected[f"out_{name}"] = self.arrays[name]
         head = [
             "sial random", "  predefined int n", "  aoindex i = 1:n", "  aoindex j = 1:n",
-            "  aoindex k = 1:n", "  index r = 1:3", "  temp t[i,j]", "  temp u[i,j]",
-            "  scalar partial", "  scalar my_rank", "  int count", "  special get_my_rank w",
+            "  aoindex k = 1:n", "  index r = 1:3",
+            "  temp t[i,j]", "  temp u[i,j]", "  temp v[i,j]",
+            "  scalar partial", "  scalar my_rank", "  int count", "  int i0",
+            "  special get_my_rank w",
         ]  # fmt: skip
         head += [f"  predefined static {name}[i,j]" for name in self.program.inputs]
         head += [f"  distributed {name}[i,j]" for name in sorted(self.arrays)]

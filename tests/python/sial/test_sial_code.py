@@ -166,7 +166,7 @@ def test_the_file_is_as_the_page_says() -> None:
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
-@pytest.mark.parametrize("level", [0, 1])
+@pytest.mark.parametrize("level", [0, 1, 2])
 def test_text_and_bytes_convert_both_ways(file: Path, level: int) -> None:
     result = compile_file(file, str(file), Options(level=level))
     assert result.code is not None, result.render()

@@ -46,8 +46,8 @@ def seed() -> int:
     return chosen
 
 
-def prepare(folder: Path, source: str, job: str = JOB) -> Path:
-    result = compile_text(source, "p.sial", Options())
+def prepare(folder: Path, source: str, job: str = JOB, level: int = 2) -> Path:
+    result = compile_text(source, "p.sial", Options(level=level))
     assert result.code is not None, result.render()
     (folder / "p.sial").write_text(source)
     (folder / "p.sialc").write_bytes(result.code)
@@ -76,16 +76,19 @@ def test_random_programs_have_numpys_results(
 ) -> None:
     for number in range(seed, seed + PROGRAMS):
         program = random_program(number)
-        job = prepare(tmp_path, program.source, program.job("p.sial"))
         dump = tmp_path / "state.json"
         for order in range(SCHEDULES):
+            level = (2, 0, 1)[order % 3]
+            job = prepare(tmp_path, program.source, program.job("p.sial"), level)
             workers, servers = 1 + (number + order) % 8, 1 + (number + 3 * order) % 4
             done = simulate(
                 native, job, "--workers", workers, "--servers", servers,
                 "--seed", number * SCHEDULES + order, "--dump-state", dump,
                 "--prefetch", PREFETCH[order],
             )  # fmt: skip
-            about = f"program {number}, order {order}, {workers} workers, {servers} servers"
+            about = (
+                f"program {number}, order {order}, -O{level}, {workers} workers, {servers} servers"
+            )
             assert done.returncode == 0, f"{about}: {done.stderr}"
             print(about)
             check_state(program, json.loads(dump.read_text()))
