@@ -1,6 +1,7 @@
 // outboard-sial runs the programs of a SIAL job. It is built without MPI, and once for each MPI
 // library that is installed. `outboard sial run` starts it.
 
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -26,6 +27,7 @@
 #include "sial/plugin/plugins.hpp"
 #include "sial_options.hpp"
 #include "sial_prefetch.hpp"
+#include "sial_progress.hpp"
 #include "sial_ranks.hpp"
 #include "sial_report.hpp"
 #include "state_dump.hpp"
@@ -145,8 +147,21 @@ void keep_statics(const Program& program, Worker& worker, Job& job) {
   }
 }
 
-std::uint64_t checksum_of(const std::vector<std::unique_ptr<Loaded>>& programs) {
-  std::vector<std::uint64_t> checksums;
+JobIdentity identity_of(const Job& job, const std::vector<std::unique_ptr<Loaded>>& programs) {
+  JobIdentity identity{{}, job.ints, job.segments, job.subsegments};
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    std::array<char, 17> digits{};
+    std::snprintf(digits.data(), digits.size(), "%016llx",
+                  static_cast<unsigned long long>(programs[i]->checksum));
+    identity.codes.push_back({job.programs[i], digits.data()});
+  }
+  return identity;
+}
+
+// Returns a number that is the same on all ranks if they run the same programs.
+std::uint64_t checksum_of(const std::vector<std::unique_ptr<Loaded>>& programs,
+                          std::uint64_t place) {
+  std::vector<std::uint64_t> checksums{place};
   for (const auto& loaded : programs) checksums.push_back(loaded->checksum);
   return ob::checksum(std::as_bytes(std::span(checksums)));
 }
@@ -179,6 +194,7 @@ void take_defaults(const Job& job, ob::apps::SialOptions& options) {
   take(options.schedule, run.schedule);
   take(options.races, run.races);
   take(options.prefetch, run.prefetch);
+  take(options.checkpoint_s, run.checkpoint_s);
   if (options.races.empty()) options.races = "worker";
   options.drop_cache = options.drop_cache || run.drop_cache.value_or(false);
   options.spill = spill_folder(job, options);
@@ -197,7 +213,6 @@ void warn_of_keys(const Job& job) {
   warn("run.place", run.place.has_value());
   warn("run.deterministic", run.deterministic.has_value());
   warn("run.check", run.check.has_value());
-  warn("run.checkpoint", run.checkpoint_s.has_value());
   warn("run.strict", run.strict.has_value());
   warn("run.liveness", run.liveness_s.has_value());
 }
@@ -228,38 +243,57 @@ Status find_all(const std::vector<std::unique_ptr<Loaded>>& programs,
   return {Code::invalid_argument, problems};
 }
 
-int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options) {
-  auto programs = load_all(job, options.prefetch);
-  if (!programs.ok()) return ranks.first() ? complain(programs.status(), kUsage) : kUsage;
-  if (const Status same = ranks.compare(checksum_of(*programs)); !same.ok()) {
-    return ranks.first() ? complain(same, kUsage) : kUsage;
+// Finds out where the run begins. All ranks call it, and fail together.
+Status begin_progress(ob::apps::Ranks& ranks, Job& job,
+                      const std::vector<std::unique_ptr<Loaded>>& programs,
+                      ob::apps::SialProgress& progress) {
+  Status opened = progress.open();
+  if (opened.ok()) opened = progress.take_statics(job);
+  const Status same =
+      ranks.compare(checksum_of(programs, opened.ok() ? progress.place() : ~std::uint64_t{0}));
+  if (opened.ok()) opened = same;
+  if (opened.ok() && ranks.first()) opened = progress.forget_last_run();
+  const std::string announced = opened.ok() ? progress.announcement() : "";
+  if (ranks.first() && !announced.empty()) {
+    std::fprintf(stderr, "outboard-sial: %s\n", announced.c_str());
   }
-  auto gemm = ob::apps::open_host_gemm(options.threads);
-  if (!gemm.ok()) return complain(gemm.status(), kInternal);
-  auto lapack = ob::apps::open_host_lapack(options.threads);
-  if (!lapack.ok()) return complain(lapack.status(), kInternal);
-  SuperFunctions functions = builtin_functions(*lapack);
-  Status found = add_plugins(job, functions);
-  if (found.ok()) found = find_all(*programs, functions);
-  if (!found.ok()) return ranks.first() ? complain(found, kUsage) : kUsage;
-  const SavedObjects saved(state_folder(job, options));
+  return opened;
+}
+
+// Everything that the programs of a job share.
+struct Shared {
+  const ob::apps::SialOptions& options;
+  Gemm& gemm;
+  const SuperFunctions& functions;
+  const SavedObjects& saved;
+};
+
+int run_programs(ob::apps::Ranks& ranks, Job& job,
+                 const std::vector<std::unique_ptr<Loaded>>& programs,
+                 ob::apps::SialProgress& progress, const Shared& shared) {
+  const ob::apps::SialOptions& options = shared.options;
   ob::apps::StateDump dump;
   ob::apps::SialReport report;
-  for (const auto& loaded : *programs) {
+  for (std::size_t number = progress.first(); number < programs.size(); ++number) {
+    Loaded& loaded = *programs[number];
     if (ranks.first()) {
-      for (const std::string& warning : loaded->binding.warnings) {
+      for (const std::string& warning : loaded.binding.warnings) {
         std::fprintf(stderr, "outboard-sial: warning: %s\n", warning.c_str());
       }
     }
     // An earlier program of the job may have changed predefined statics.
-    auto binding = bind(loaded->program, job);
+    auto binding = bind(loaded.program, job);
     if (!binding.ok()) return complain(binding.status(), kUsage);
-    loaded->binding = std::move(*binding);
-    const WorkerSetting setting = setting_of(*loaded, options, **gemm, functions, saved);
+    loaded.binding = std::move(*binding);
+    WorkerSetting setting =
+        setting_of(loaded, options, shared.gemm, shared.functions, shared.saved);
+    auto record = progress.record_for(number);
+    if (!record.ok()) return complain(record.status(), kUsage);
+    setting.record = *record;
     const Status done = ranks.run(setting, [&](Rank rank, Worker& worker) {
       // In one process, all workers share the job's copy: worker 0 leaves its own.
-      if (rank == 0 || !ranks.first()) keep_statics(loaded->program, worker, job);
-      if (!options.dump_state.empty()) dump.add(loaded->program, rank, worker);
+      if (rank == 0 || !ranks.first()) keep_statics(loaded.program, worker, job);
+      if (!options.dump_state.empty()) dump.add(loaded.program, rank, worker);
       if (rank == 0 && setting.report) report.add(setting, worker);
     });
     if (!done.ok()) return complain(done, status_of(done));
@@ -271,6 +305,25 @@ int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options) 
   if (options.dump_state.empty()) return 0;
   const Status written = dump.write(ranks.dump_path(options.dump_state));
   return written.ok() ? 0 : complain(written, kUsage);
+}
+
+int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options) {
+  auto programs = load_all(job, options.prefetch);
+  if (!programs.ok()) return ranks.first() ? complain(programs.status(), kUsage) : kUsage;
+  const SavedObjects saved(state_folder(job, options));
+  ob::apps::SialProgress progress(saved, identity_of(job, *programs), options);
+  if (const Status begun = begin_progress(ranks, job, *programs, progress); !begun.ok()) {
+    return ranks.first() ? complain(begun, kUsage) : kUsage;
+  }
+  auto gemm = ob::apps::open_host_gemm(options.threads);
+  if (!gemm.ok()) return complain(gemm.status(), kInternal);
+  auto lapack = ob::apps::open_host_lapack(options.threads);
+  if (!lapack.ok()) return complain(lapack.status(), kInternal);
+  SuperFunctions functions = builtin_functions(*lapack);
+  Status found = add_plugins(job, functions);
+  if (found.ok()) found = find_all(*programs, functions);
+  if (!found.ok()) return ranks.first() ? complain(found, kUsage) : kUsage;
+  return run_programs(ranks, job, *programs, progress, {options, **gemm, functions, saved});
 }
 
 int import_job(const ob::apps::SialOptions& options) {

@@ -2,6 +2,7 @@
 // The command line of outboard-sial.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace ob::apps {
@@ -23,6 +24,8 @@ struct SialOptions {
   std::string prefetch;     ///< auto, off or a number; empty: the job's
   unsigned threads = 1;
   bool drop_cache = false;
+  std::optional<double> checkpoint_s;  ///< time between checkpoints; nothing: the job's
+  bool resume = false;
 };
 
 /// Reads the command line. Prints help or the mistake and ends the process if it says so.

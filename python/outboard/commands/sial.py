@@ -161,6 +161,13 @@ def assemble(file: Path, output: Path | None) -> None:
 @click.option("--state", type=click.Path(path_type=Path), help="Folder of saved objects.")
 @click.option("--dump-state", type=_OUTPUT, help="Write what workers hold at the end (JSON).")
 @click.option("--path", "folders", multiple=True, type=click.Path(path_type=Path), metavar="FOLDER")
+@click.option(
+    "--checkpoint",
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help="Make a checkpoint at the first barrier after this time, again and again.",
+)
+@click.option("--resume", is_flag=True, help="Go on with the last run of the job.")
 def run(
     job: Path,
     ranks: int,
@@ -169,6 +176,7 @@ def run(
     folders: tuple[Path, ...],
     drop_cache: bool,
     report: str | None,
+    resume: bool,
     **options: object,
 ) -> None:
     """Run the programs of a JOB file, and compile first those that have changed.
@@ -180,10 +188,13 @@ def run(
       outboard sial run job.toml
       outboard sial run job.toml -n 8 --mpi mpich --servers 2
       outboard sial run job.toml -n 4 --report
+      outboard sial run job.toml -n 8 --checkpoint 600
+      outboard sial run job.toml -n 8 --checkpoint 600 --resume
     """
     start = _module("outboard.sial_jobs")
     click.echo(start.compile_sources(job, folders), err=True, nl=False)
     passed = ["--drop-cache"] if drop_cache else []
+    passed += ["--resume"] if resume else []
     for name, value in options.items():
         if value is not None:
             passed += [f"--{name.replace('_', '-')}", str(value)]

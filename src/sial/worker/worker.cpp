@@ -58,11 +58,18 @@ Status Worker::begin() {
     std::copy(data->data.begin(), data->data.end(), store_.whole_static(array)->data());
   }
   look_at_saved();
-  return {};
+  checkpoint_.last_ns = begun_ns_;
+  checkpoint_.unsaved.resize(program_.arrays.size());
+  if (setting_.record == nullptr || !setting_.record->resumes) return {};
+  return read_checkpoint().in(program_.name + ": error");
 }
 
 Outcome Worker::run(std::uint64_t most_instructions) {
   if (!failure_.empty()) return Outcome::failed;
+  if (checkpoint_.resuming) {
+    if (end_resuming() != Step::next) return Outcome::waiting;
+    ++at_;
+  }
   for (std::uint64_t i = 0; i < most_instructions; ++i) {
     if (!due_.empty() && instruction().op != Opcode::get) look_ahead();
     operands_ = 0;
