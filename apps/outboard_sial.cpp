@@ -25,6 +25,7 @@
 #include "sial/job/read_job.hpp"
 #include "sial/job/write_job.hpp"
 #include "sial/plugin/plugins.hpp"
+#include "sial_guard.hpp"
 #include "sial_options.hpp"
 #include "sial_prefetch.hpp"
 #include "sial_progress.hpp"
@@ -39,7 +40,7 @@ using ob::Result;
 using ob::Status;
 using namespace ob::sial;
 
-// Exit statuses. 1 belongs to the compiler, and mpiexec has one for a rank that is lost.
+// Exit statuses. 1 belongs to the compiler, and 4 to a rank that is lost.
 enum { kUsage = 2, kProgramError = 3, kInternal = 5 };
 
 int status_of(const Status& status) {
@@ -195,6 +196,7 @@ void take_defaults(const Job& job, ob::apps::SialOptions& options) {
   take(options.races, run.races);
   take(options.prefetch, run.prefetch);
   take(options.checkpoint_s, run.checkpoint_s);
+  take(options.liveness_s, run.liveness_s);
   if (options.races.empty()) options.races = "worker";
   options.drop_cache = options.drop_cache || run.drop_cache.value_or(false);
   options.spill = spill_folder(job, options);
@@ -214,7 +216,6 @@ void warn_of_keys(const Job& job) {
   warn("run.deterministic", run.deterministic.has_value());
   warn("run.check", run.check.has_value());
   warn("run.strict", run.strict.has_value());
-  warn("run.liveness", run.liveness_s.has_value());
 }
 
 // Checks that the super-instructions that programs execute are there.
@@ -266,6 +267,7 @@ struct Shared {
   Gemm& gemm;
   const SuperFunctions& functions;
   const SavedObjects& saved;
+  ob::apps::Watched* watched;  // nullptr: nobody watches this process
 };
 
 int run_programs(ob::apps::Ranks& ranks, Job& job,
@@ -290,6 +292,7 @@ int run_programs(ob::apps::Ranks& ranks, Job& job,
     auto record = progress.record_for(number);
     if (!record.ok()) return complain(record.status(), kUsage);
     setting.record = *record;
+    if (shared.watched != nullptr) setting.last_line = &shared.watched->last_line;
     const Status done = ranks.run(setting, [&](Rank rank, Worker& worker) {
       // In one process, all workers share the job's copy: worker 0 leaves its own.
       if (rank == 0 || !ranks.first()) keep_statics(loaded.program, worker, job);
@@ -307,7 +310,8 @@ int run_programs(ob::apps::Ranks& ranks, Job& job,
   return written.ok() ? 0 : complain(written, kUsage);
 }
 
-int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options) {
+int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options,
+        ob::apps::Watched* watched) {
   auto programs = load_all(job, options.prefetch);
   if (!programs.ok()) return ranks.first() ? complain(programs.status(), kUsage) : kUsage;
   const SavedObjects saved(state_folder(job, options));
@@ -323,7 +327,8 @@ int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options) 
   Status found = add_plugins(job, functions);
   if (found.ok()) found = find_all(*programs, functions);
   if (!found.ok()) return ranks.first() ? complain(found, kUsage) : kUsage;
-  return run_programs(ranks, job, *programs, progress, {options, **gemm, functions, saved});
+  return run_programs(ranks, job, *programs, progress,
+                      {options, **gemm, functions, saved, watched});
 }
 
 int import_job(const ob::apps::SialOptions& options) {
@@ -340,14 +345,20 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   ob::apps::SialOptions options = ob::apps::read_sial_options(argc, argv);
   if (!options.import_from.empty()) return import_job(options);
+  ob::apps::Watched* const watched = options.liveness_s == 0.0 ? nullptr : ob::apps::start_guard();
   auto job = read_job(options.job);
   if (job.ok()) take_defaults(*job, options);
   auto ranks = ob::apps::start_ranks(&argc, &argv, options);
   if (!ranks.ok()) return complain(ranks.status(), kUsage);
   int status = kUsage;
+  if (watched != nullptr) {
+    watched->rank = (*ranks)->number();
+    watched->is_server = watched->rank >= options.workers;
+    watched->liveness_ms = static_cast<std::int64_t>(options.liveness_s.value_or(30) * 1000);
+  }
   if (job.ok()) {
     if ((*ranks)->first()) warn_of_keys(*job);
-    status = run(**ranks, *job, options);
+    status = run(**ranks, *job, options, watched);
   } else if ((*ranks)->first()) {
     complain(job.status(), kUsage);
   }

@@ -44,6 +44,9 @@ SialOptions read_sial_options(int argc, char** argv) {
   app.add_option("--checkpoint", options.checkpoint_s,
                  "make a checkpoint at the first barrier after this time [seconds], e.g. 600")
       ->check(CLI::NonNegativeNumber);
+  app.add_option("--liveness", options.liveness_s,
+                 "a rank that does not answer for this time is lost [30 seconds]; 0: never")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag("--resume", options.resume,
                "go on with the last run of the job, from its last checkpoint or program");
   try {

@@ -26,6 +26,7 @@ struct SialOptions {
   bool drop_cache = false;
   std::optional<double> checkpoint_s;  ///< time between checkpoints; nothing: the job's
   bool resume = false;
+  std::optional<double> liveness_s;  ///< time without a sign of life; nothing: the job's
 };
 
 /// Reads the command line. Prints help or the mistake and ends the process if it says so.

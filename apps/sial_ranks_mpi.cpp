@@ -15,6 +15,7 @@ class MpiRanks final : public Ranks {
       : exchange_(std::move(exchange)), rank_(*exchange_), options_(options) {}
 
   bool first() const noexcept override { return exchange_->rank() == 0; }
+  sial::Rank number() const noexcept override { return exchange_->rank(); }
   Status compare(std::uint64_t checksum) override { return exchange_->compare(checksum); }
   Status run(const sial::WorkerSetting& setting, const Look& look) override {
     const sial::Rank rank = exchange_->rank();

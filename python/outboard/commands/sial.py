@@ -167,6 +167,12 @@ def assemble(file: Path, output: Path | None) -> None:
     metavar="SECONDS",
     help="Make a checkpoint at the first barrier after this time, again and again.",
 )
+@click.option(
+    "--liveness",
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help="A rank that does not answer for this time is lost; 0: never.  [default: 30]",
+)
 @click.option("--resume", is_flag=True, help="Go on with the last run of the job.")
 def run(
     job: Path,
@@ -205,6 +211,8 @@ def run(
     if report == "text":
         sys.exit(start.run_and_report(job_to_start, sys.stderr))
     line, environment = start.command_line(job_to_start)
+    if ranks > 1:
+        sys.exit(start.run_ranks(line, environment))
     os.execve(line[0], line, environment)
 
 

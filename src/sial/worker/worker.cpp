@@ -45,6 +45,7 @@ std::int64_t Worker::now_ns() noexcept {
 
 Status Worker::begin() {
   begun_ns_ = now_ns();
+  if (setting_.last_line != nullptr) setting_.last_line->begin(program_);
   ints_ = setting_.binding->ints;
   scalars_ = setting_.binding->scalars;
   at_ = program_.procs[0].begin;
@@ -73,6 +74,7 @@ Outcome Worker::run(std::uint64_t most_instructions) {
   for (std::uint64_t i = 0; i < most_instructions; ++i) {
     if (!due_.empty() && instruction().op != Opcode::get) look_ahead();
     operands_ = 0;
+    if (setting_.last_line != nullptr) setting_.last_line->set(program_.lines[at_]);
     switch (setting_.report ? execute_counted() : execute()) {
       case Step::next:
         ++at_;

@@ -26,6 +26,7 @@
 #include "sial/worker/counts.hpp"
 #include "sial/worker/fetched_blocks.hpp"
 #include "sial/worker/geometry.hpp"
+#include "sial/worker/last_line.hpp"
 #include "sial/worker/look_ahead.hpp"
 #include "sial/worker/run_record.hpp"
 
@@ -50,6 +51,7 @@ struct WorkerSetting {
   std::uint64_t memory_bytes = 0;       ///< of blocks; 0: no limit
   const SavedObjects* saved = nullptr;  ///< nullptr: programs cannot save or restore
   const RunRecord* record = nullptr;    ///< nullptr: the run leaves no progress
+  LastLine* last_line = nullptr;        ///< nullptr: nobody wants to know it
   bool drop_cache = false;              ///< no fetched block stays over a barrier
   /// Per access of the program: blocks to fetch ahead; nothing: as measured. Empty: all as
   /// measured.

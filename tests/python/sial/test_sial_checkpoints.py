@@ -5,12 +5,16 @@ OUTBOARD_SIAL_KILLS sets the number of kills per test."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
+import re
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -410,3 +414,77 @@ def test_a_changed_array_is_refused(native: paths.Native, folder: Path, killer: 
     job.write_text(text)
     done = start(native, job, "--resume")
     assert (done.returncode, done.stdout) == (0, "13:  x = 45.00000000000000\n"), done.stderr
+
+
+def children(process: int) -> list[int]:
+    found: list[int] = []
+    for file in Path(f"/proc/{process}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += map(int, file.read_text().split())
+    return found
+
+
+def ranks_below(process: int) -> list[int]:
+    """Returns the processes that execute programs: each is the only child of its guard."""
+    below = children(process)
+    names = [Path(f"/proc/{process}/cmdline")] if not below else []
+    with contextlib.suppress(OSError):
+        if names and b"/outboard-sial" in names[0].read_bytes().split(b"\0")[0]:
+            return [process]
+    return [rank for child in below for rank in ranks_below(child)]
+
+
+def is_running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+LOST = r"outboard-sial: lost rank (\d), a (worker|server) on \S+: (killed by signal 9|no sign)"
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_lost_ranks_over_mpi(native: paths.Native, folder: Path, seed: int, mpi: str) -> None:
+    """Kills or stops a rank at a random time, and goes on with other numbers of servers."""
+    if shutil.which(f"mpiexec.{mpi}") is None:
+        pytest.skip(f"{mpi} is not installed")
+    job, dump, chooser = prepare(folder), folder / "state", random.Random(seed)
+    environment = clean_environment(OUTBOARD_NATIVE_DIR=str(native.root))
+    command = [str(ROOT / "outboard"), "sial", "run", str(job), "--mpi", mpi, "--checkpoint", "0"]
+    lost = 0
+    for number in range(max(3, KILLS // 10)):
+        shutil.rmtree(folder / "chain.state", ignore_errors=True)
+        kind = signal.SIGSTOP if number == 2 else signal.SIGKILL
+        options = ["-n", "4", "--servers", "2", "--liveness", "2", "--server-memory", "72"]
+        with subprocess.Popen(
+            [*command, *options], env=environment, stderr=subprocess.PIPE, text=True
+        ) as running:
+            last = time.monotonic() + 30
+            while not (folder / "chain.state" / "saved.toml").exists():
+                assert running.poll() is None and time.monotonic() < last
+                time.sleep(0.01)
+            ranks = ranks_below(running.pid)
+            time.sleep(chooser.random() * 0.4)
+            if running.poll() is None and ranks:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(chooser.choice(ranks), kind)
+            errors = running.communicate(timeout=60)[1]
+        print(f"round {number}: {kind.name}, status {running.returncode}, {len(ranks)} ranks")
+        if running.returncode != 0:
+            lost += 1
+            assert running.returncode == 4, errors
+            assert len(re.findall(LOST, errors)) == 1, errors
+        gone = time.monotonic() + 10
+        while any(map(is_running, ranks)):
+            assert time.monotonic() < gone, "ranks are left"
+            time.sleep(0.05)
+        done = subprocess.run(
+            [*command, "--resume", "-n", "3", "--workers", "2", "--dump-state", str(dump)],
+            env=environment, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        if "nothing is left to do" not in done.stderr:
+            for worker in range(2):
+                check(folder / f"state.{worker}")
+    print(f"{lost} runs lost a rank")
