@@ -1,6 +1,7 @@
 // outboard-sial runs the programs of a SIAL job. It is built without MPI, and once for each MPI
 // library that is installed. `outboard sial run` starts it.
 
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -26,8 +27,10 @@
 #include "sial/job/write_job.hpp"
 #include "sial/plugin/plugins.hpp"
 #include "sial_device.hpp"
+#include "sial_guard.hpp"
 #include "sial_options.hpp"
 #include "sial_prefetch.hpp"
+#include "sial_progress.hpp"
 #include "sial_ranks.hpp"
 #include "sial_report.hpp"
 #include "state_dump.hpp"
@@ -39,7 +42,7 @@ using ob::Result;
 using ob::Status;
 using namespace ob::sial;
 
-// Exit statuses. 1 belongs to the compiler, and mpiexec has one for a rank that is lost.
+// Exit statuses. 1 belongs to the compiler, and 4 to a rank that is lost.
 enum { kUsage = 2, kProgramError = 3, kInternal = 5 };
 
 int status_of(const Status& status) {
@@ -162,8 +165,21 @@ void keep_statics(const Program& program, Worker& worker, Job& job) {
   }
 }
 
-std::uint64_t checksum_of(const std::vector<std::unique_ptr<Loaded>>& programs) {
-  std::vector<std::uint64_t> checksums;
+JobIdentity identity_of(const Job& job, const std::vector<std::unique_ptr<Loaded>>& programs) {
+  JobIdentity identity{{}, job.ints, job.segments, job.subsegments};
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    std::array<char, 17> digits{};
+    std::snprintf(digits.data(), digits.size(), "%016llx",
+                  static_cast<unsigned long long>(programs[i]->checksum));
+    identity.codes.push_back({job.programs[i], digits.data()});
+  }
+  return identity;
+}
+
+// Returns a number that is the same on all ranks if they run the same programs.
+std::uint64_t checksum_of(const std::vector<std::unique_ptr<Loaded>>& programs,
+                          std::uint64_t place) {
+  std::vector<std::uint64_t> checksums{place};
   for (const auto& loaded : programs) checksums.push_back(loaded->checksum);
   return ob::checksum(std::as_bytes(std::span(checksums)));
 }
@@ -197,6 +213,8 @@ void take_defaults(const Job& job, ob::apps::SialOptions& options) {
   take(options.races, run.races);
   take(options.prefetch, run.prefetch);
   take(options.place, run.place);
+  take(options.checkpoint_s, run.checkpoint_s);
+  take(options.liveness_s, run.liveness_s);
   if (options.races.empty()) options.races = "worker";
   options.deterministic = options.deterministic || run.deterministic.value_or(false);
   options.drop_cache = options.drop_cache || run.drop_cache.value_or(false);
@@ -212,9 +230,7 @@ void warn_of_keys(const Job& job) {
   };
   warn("run.placement", run.placement.has_value());
   warn("run.check", run.check.has_value());
-  warn("run.checkpoint", run.checkpoint_s.has_value());
   warn("run.strict", run.strict.has_value());
-  warn("run.liveness", run.liveness_s.has_value());
 }
 
 bool is_dynamic(const std::string& schedule) {
@@ -259,7 +275,73 @@ Status find_all(const std::vector<std::unique_ptr<Loaded>>& programs,
   return {Code::invalid_argument, problems};
 }
 
-int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options) {
+// Finds out where the run begins. All ranks call it, and fail together.
+Status begin_progress(ob::apps::Ranks& ranks, Job& job,
+                      const std::vector<std::unique_ptr<Loaded>>& programs,
+                      ob::apps::SialProgress& progress) {
+  Status opened = progress.open();
+  if (opened.ok()) opened = progress.take_statics(job);
+  const Status same =
+      ranks.compare(checksum_of(programs, opened.ok() ? progress.place() : ~std::uint64_t{0}));
+  if (opened.ok()) opened = same;
+  if (opened.ok() && ranks.first()) opened = progress.forget_last_run();
+  const std::string announced = opened.ok() ? progress.announcement() : "";
+  if (ranks.first() && !announced.empty()) {
+    std::fprintf(stderr, "outboard-sial: %s\n", announced.c_str());
+  }
+  return opened;
+}
+
+// Everything that the programs of a job share.
+struct Shared {
+  const ob::apps::SialOptions& options;
+  const Computing& computing;
+  const SavedObjects& saved;
+  ob::apps::Watched* watched;  // nullptr: nobody watches this process
+};
+
+int run_programs(ob::apps::Ranks& ranks, Job& job,
+                 const std::vector<std::unique_ptr<Loaded>>& programs,
+                 ob::apps::SialProgress& progress, const Shared& shared) {
+  const ob::apps::SialOptions& options = shared.options;
+  ob::apps::StateDump dump;
+  ob::apps::SialReport report;
+  for (std::size_t number = progress.first(); number < programs.size(); ++number) {
+    Loaded& loaded = *programs[number];
+    if (ranks.first()) {
+      if (options.deterministic) warn_of_schedules(loaded.program);
+      for (const std::string& warning : loaded.binding.warnings) {
+        std::fprintf(stderr, "outboard-sial: warning: %s\n", warning.c_str());
+      }
+    }
+    // An earlier program of the job may have changed predefined statics.
+    auto binding = bind(loaded.program, job);
+    if (!binding.ok()) return complain(binding.status(), kUsage);
+    loaded.binding = std::move(*binding);
+    WorkerSetting setting = setting_of(loaded, options, shared.computing, shared.saved);
+    auto record = progress.record_for(number);
+    if (!record.ok()) return complain(record.status(), kUsage);
+    setting.record = *record;
+    if (shared.watched != nullptr) setting.last_line = &shared.watched->last_line;
+    const Status done = ranks.run(setting, [&](Rank rank, Worker& worker) {
+      // In one process, all workers share the job's copy: worker 0 leaves its own.
+      if (rank == 0 || !ranks.first()) keep_statics(loaded.program, worker, job);
+      if (!options.dump_state.empty()) dump.add(loaded.program, rank, worker);
+      if (rank == 0 && setting.report) report.add(setting, worker);
+    });
+    if (!done.ok()) return complain(done, status_of(done));
+  }
+  if (ranks.first() && !options.report.empty()) {
+    const Status written = report.write(options.report);
+    if (!written.ok()) return complain(written, kUsage);
+  }
+  if (options.dump_state.empty()) return 0;
+  const Status written = dump.write(ranks.dump_path(options.dump_state));
+  return written.ok() ? 0 : complain(written, kUsage);
+}
+
+int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options,
+        ob::apps::Watched* watched) {
   if (options.deterministic && is_dynamic(options.schedule)) {
     const Status status(Code::invalid_argument,
                         "--deterministic excludes the schedule " + options.schedule +
@@ -268,8 +350,10 @@ int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options) 
   }
   auto programs = load_all(job, options.prefetch);
   if (!programs.ok()) return ranks.first() ? complain(programs.status(), kUsage) : kUsage;
-  if (const Status same = ranks.compare(checksum_of(*programs)); !same.ok()) {
-    return ranks.first() ? complain(same, kUsage) : kUsage;
+  const SavedObjects saved(state_folder(job, options));
+  ob::apps::SialProgress progress(saved, identity_of(job, *programs), options);
+  if (const Status begun = begin_progress(ranks, job, *programs, progress); !begun.ok()) {
+    return ranks.first() ? complain(begun, kUsage) : kUsage;
   }
   Computing computing;
   auto gemm = ob::apps::open_host_gemm(options.threads);
@@ -284,36 +368,7 @@ int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options) 
   auto device = ob::apps::open_sial_device(options, ranks, *computing.gemm);
   if (!device.ok()) return complain(device.status(), kUsage);
   computing.device = std::move(*device);
-  const SavedObjects saved(state_folder(job, options));
-  ob::apps::StateDump dump;
-  ob::apps::SialReport report;
-  for (const auto& loaded : *programs) {
-    if (ranks.first()) {
-      if (options.deterministic) warn_of_schedules(loaded->program);
-      for (const std::string& warning : loaded->binding.warnings) {
-        std::fprintf(stderr, "outboard-sial: warning: %s\n", warning.c_str());
-      }
-    }
-    // An earlier program of the job may have changed predefined statics.
-    auto binding = bind(loaded->program, job);
-    if (!binding.ok()) return complain(binding.status(), kUsage);
-    loaded->binding = std::move(*binding);
-    const WorkerSetting setting = setting_of(*loaded, options, computing, saved);
-    const Status done = ranks.run(setting, [&](Rank rank, Worker& worker) {
-      // In one process, all workers share the job's copy: worker 0 leaves its own.
-      if (rank == 0 || !ranks.first()) keep_statics(loaded->program, worker, job);
-      if (!options.dump_state.empty()) dump.add(loaded->program, rank, worker);
-      if (rank == 0 && setting.report) report.add(setting, worker);
-    });
-    if (!done.ok()) return complain(done, status_of(done));
-  }
-  if (ranks.first() && !options.report.empty()) {
-    const Status written = report.write(options.report);
-    if (!written.ok()) return complain(written, kUsage);
-  }
-  if (options.dump_state.empty()) return 0;
-  const Status written = dump.write(ranks.dump_path(options.dump_state));
-  return written.ok() ? 0 : complain(written, kUsage);
+  return run_programs(ranks, job, *programs, progress, {options, computing, saved, watched});
 }
 
 int import_job(const ob::apps::SialOptions& options) {
@@ -330,14 +385,20 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   ob::apps::SialOptions options = ob::apps::read_sial_options(argc, argv);
   if (!options.import_from.empty()) return import_job(options);
+  ob::apps::Watched* const watched = options.liveness_s == 0.0 ? nullptr : ob::apps::start_guard();
   auto job = read_job(options.job);
   if (job.ok()) take_defaults(*job, options);
   auto ranks = ob::apps::start_ranks(&argc, &argv, options);
   if (!ranks.ok()) return complain(ranks.status(), kUsage);
   int status = kUsage;
+  if (watched != nullptr) {
+    watched->rank = (*ranks)->number();
+    watched->is_server = watched->rank >= options.workers;
+    watched->liveness_ms = static_cast<std::int64_t>(options.liveness_s.value_or(30) * 1000);
+  }
   if (job.ok()) {
     if ((*ranks)->first()) warn_of_keys(*job);
-    status = run(**ranks, *job, options);
+    status = run(**ranks, *job, options, watched);
   } else if ((*ranks)->first()) {
     complain(job.status(), kUsage);
   }

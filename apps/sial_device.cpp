@@ -27,7 +27,7 @@ Result<std::unique_ptr<sial::DevicePlace>> open_sial_device(const SialOptions& o
   wanted.memory_bytes = options.device_memory_bytes;
   // The operands that are kept for a lost device are blocks of the worker.
   if (options.worker_memory_bytes != 0) wanted.held_bytes = options.worker_memory_bytes / 8;
-  const auto worker = ranks.worker();
+  const sial::Rank rank = ranks.number();
   if (options.devices.empty()) {
     if (wanted.place == Place::device || wanted.place == Place::hints) {
       return Status(Code::invalid_argument,
@@ -35,8 +35,9 @@ Result<std::unique_ptr<sial::DevicePlace>> open_sial_device(const SialOptions& o
     }
     return std::unique_ptr<sial::DevicePlace>();
   }
-  if (!worker || wanted.place == Place::host) return std::unique_ptr<sial::DevicePlace>();
-  const std::string& address = options.devices[*worker % options.devices.size()];
+  if (rank >= options.workers || wanted.place == Place::host)
+    return std::unique_ptr<sial::DevicePlace>();
+  const std::string& address = options.devices[rank % options.devices.size()];
   ob_device_options defaults{};
   defaults.struct_bytes = sizeof defaults;
   auto opened = api::open_device(address.c_str(), defaults);

@@ -11,7 +11,8 @@ SialOptions read_sial_options(int argc, char** argv) {
       "Runs the programs of a SIAL job. `outboard sial run` compiles the programs and starts "
       "it.\n\n"
       "  outboard-sial job.toml                           one process\n"
-      "  mpirun -n 4 outboard-sial-openmpi job.toml       3 workers, 1 server"};
+      "  mpirun -n 4 outboard-sial-openmpi job.toml       3 workers, 1 server\n"
+      "  outboard-sial job.toml --checkpoint 600          keeps a checkpoint, for --resume"};
   app.add_option("job", options.job, "the job file")->required();
   app.add_option("--workers", options.workers, "workers [all ranks but the servers; 1]");
   app.add_option("--servers", options.servers, "block servers [a third of the ranks, at least 1]");
@@ -57,6 +58,14 @@ SialOptions read_sial_options(int argc, char** argv) {
   app.add_flag("--deterministic", options.deterministic,
                "the same bits in each run with as many workers; no guided pardos");
   app.add_flag("--drop-cache", options.drop_cache, "fetched blocks do not stay over a barrier");
+  app.add_option("--checkpoint", options.checkpoint_s,
+                 "make a checkpoint at the first barrier after this time [seconds], e.g. 600")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--liveness", options.liveness_s,
+                 "a rank that does not answer for this time is lost [30 seconds]; 0: never")
+      ->check(CLI::NonNegativeNumber);
+  app.add_flag("--resume", options.resume,
+               "go on with the last run of the job, from its last checkpoint or program");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& mistake) {

@@ -2,6 +2,7 @@
 // The command line of outboard-sial.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct SialOptions {
   unsigned threads = 1;
   bool drop_cache = false;
   bool deterministic = false;
+  std::optional<double> checkpoint_s;  ///< time between checkpoints; nothing: the job's
+  bool resume = false;
+  std::optional<double> liveness_s;  ///< time without a sign of life; nothing: the job's
 };
 
 /// Reads the command line. Prints help or the mistake and ends the process if it says so.

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "base/status.hpp"
@@ -23,8 +22,8 @@ class Ranks {
   virtual ~Ranks() = default;
   /// True on one rank of the job, which speaks for all.
   virtual bool first() const noexcept = 0;
-  /// Returns the first worker of this process; nothing if there is none.
-  virtual std::optional<sial::Rank> worker() const noexcept = 0;
+  /// Returns the number of this process; 0 if all ranks are in it.
+  virtual sial::Rank number() const noexcept { return 0; }
   /// Checks that all ranks have the same programs.   Errors: version_mismatch, on all ranks
   virtual Status compare(std::uint64_t checksum) = 0;
   /// Runs a program.   Errors: those of the program; the message is empty if another rank reports

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import tomllib
@@ -21,6 +22,8 @@ from outboard.sial.files import replace_file
 from outboard.version import version
 
 MPIS = ("openmpi", "mpich")
+RANK_LOST = 4
+_LAST_STATUS = 5  # that the runtime has (apps/outboard_sial.cpp)
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,16 @@ def command_line(start: Start) -> tuple[list[str], dict[str, str]]:
     return [*command, str(program), str(start.job), *start.passed], environment
 
 
+def run_ranks(command: Sequence[str], environment: dict[str, str]) -> int:
+    """Runs a job of several ranks, passes signals on, and returns its status. A rank that was lost
+    has RANK_LOST, whatever the MPI library makes of it."""
+    with subprocess.Popen(command, env=environment) as running:
+        for one in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            signal.signal(one, lambda number, _: running.send_signal(number))
+        status = running.wait()
+    return status if 0 <= status <= _LAST_STATUS else RANK_LOST
+
+
 def run_and_report(start: Start, to: IO[str]) -> int:
     """Runs the job, prints its report, and returns its status."""
     with tempfile.TemporaryDirectory(prefix="outboard-sial-") as folder:
@@ -110,10 +123,10 @@ def run_and_report(start: Start, to: IO[str]) -> int:
         line, environment = command_line(
             replace(start, passed=(*start.passed, "--report", str(file)))
         )
-        status = subprocess.run(line, env=environment).returncode
+        status = run_ranks(line, environment)
         if file.exists():
             sial_report.show(file, to)
-    return status if status >= 0 else 128 - status
+    return status
 
 
 def import_line(file: Path, job: Path) -> list[str]:

@@ -70,7 +70,7 @@ def read_table(folder: Path) -> dict[str, Saved]:
             keys = tomllib.load(file)
         if keys["sial_saved"] != 1:
             raise OutboardError(f"{table} was written by another version of Outboard")
-        return {label: _object(label, one, folder) for label, one in keys["object"].items()}
+        return {label: _object(label, one, folder) for label, one in keys.get("object", {}).items()}
     except FileNotFoundError as error:
         raise OutboardError(
             f"nothing is saved in {folder} (it has no saved.toml) run the job first, or name the "

@@ -187,6 +187,19 @@ def assemble(file: Path, output: Path | None) -> None:
 @click.option("--state", type=click.Path(path_type=Path), help="Folder of saved objects.")
 @click.option("--dump-state", type=_OUTPUT, help="Write what workers hold at the end (JSON).")
 @click.option("--path", "folders", multiple=True, type=click.Path(path_type=Path), metavar="FOLDER")
+@click.option(
+    "--checkpoint",
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help="Make a checkpoint at the first barrier after this time, again and again.",
+)
+@click.option(
+    "--liveness",
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help="A rank that does not answer for this time is lost; 0: never.  [default: 30]",
+)
+@click.option("--resume", is_flag=True, help="Go on with the last run of the job.")
 def run(
     job: Path,
     ranks: int,
@@ -198,6 +211,7 @@ def run(
     deterministic: bool,
     drop_cache: bool,
     report: str | None,
+    resume: bool,
     **options: object,
 ) -> None:
     """Run the programs of a JOB file, and compile first those that have changed or were compiled
@@ -211,6 +225,8 @@ def run(
       outboard sial run job.toml -n 8 --mpi mpich --servers 2
       outboard sial run job.toml -n 4 --report
       outboard sial run job.toml -n 4 --device gpuhost:47800
+      outboard sial run job.toml -n 8 --checkpoint 600
+      outboard sial run job.toml -n 8 --checkpoint 600 --resume
     """
     start = _module("outboard.sial_jobs")
     click.echo(start.compile_sources(job, folders, int(level)), err=True, nl=False)
@@ -218,6 +234,7 @@ def run(
     for device in devices:
         passed += ["--device", device]
     passed += ["--deterministic"] if deterministic else []
+    passed += ["--resume"] if resume else []
     for name, value in options.items():
         if value is not None:
             passed += [f"--{name.replace('_', '-')}", str(value)]
@@ -228,6 +245,8 @@ def run(
     if report == "text":
         sys.exit(start.run_and_report(job_to_start, sys.stderr))
     line, environment = start.command_line(job_to_start)
+    if ranks > 1:
+        sys.exit(start.run_ranks(line, environment))
     os.execve(line[0], line, environment)
 
 

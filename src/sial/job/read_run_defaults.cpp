@@ -59,10 +59,11 @@ auto flag_key(std::optional<bool> RunDefaults::*member) {
   };
 }
 
-auto seconds_key(std::optional<double> RunDefaults::*member) {
+auto seconds_key(std::optional<double> RunDefaults::*member, bool zero) {
   return [=](const toml::node& node, RunDefaults& run) {
     if (node.is_floating_point() || node.is_integer()) run.*member = node.value<double>();
-    return run.*member && std::isfinite(*(run.*member)) && *(run.*member) > 0;
+    return run.*member && std::isfinite(*(run.*member)) &&
+           (*(run.*member) > 0 || (zero && *(run.*member) == 0));
   };
 }
 
@@ -121,8 +122,8 @@ std::vector<RunKey> run_keys() {
       {"drop_cache", "true or false", "true", flag_key(&Run::drop_cache)},
       {"check", "true or false", "true", flag_key(&Run::check)},
       {"strict", "true or false", "true", flag_key(&Run::strict)},
-      {"checkpoint", "seconds above 0", "600", seconds_key(&Run::checkpoint_s)},
-      {"liveness", "seconds above 0", "30", seconds_key(&Run::liveness_s)},
+      {"checkpoint", "seconds from 0", "600", seconds_key(&Run::checkpoint_s, true)},
+      {"liveness", "seconds from 0", "30", seconds_key(&Run::liveness_s, true)},
   };
 }
 

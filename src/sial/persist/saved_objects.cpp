@@ -1,20 +1,20 @@
 #include "sial/persist/saved_objects.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
+#include <cstdio>
 #include <fstream>
 #include <set>
+#include <span>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
-#include "base/fd.hpp"
+#include "base/checksum.hpp"
 #include "sial/job/toml.hpp"
+#include "sial/persist/durable_file.hpp"
+#include "sial/persist/run_progress_text.hpp"
 
 namespace ob::sial {
 namespace {
@@ -50,27 +50,6 @@ std::string exact(double value) {
   // TOML tells numbers with a point or an exponent from integers.
   if (made.find_first_of(".en") == std::string::npos) made += ".0";
   return made;
-}
-
-std::string text_of(const SavedTable& table) {
-  std::string text = "sial_saved = 1\n";
-  for (const auto& [label, object] : table) {
-    text += "\n[object." + quoted(label) + "]\nprogram = " + quoted(object.program) + "\n";
-    if (object.dimensions.empty()) {
-      text += "value = " + exact(object.value) + "\n";
-      continue;
-    }
-    text += std::string("distributed = ") + (object.distributed ? "true" : "false") + "\n";
-    text += "files = " + list_of(object.files, quoted) + "\n";
-    for (const SavedDimension& dimension : object.dimensions) {
-      text +=
-          "[[object." + quoted(label) + ".dimension]]\ntable = " + quoted(dimension.table) +
-          "\nlower = " + std::to_string(dimension.lower) + "\nextents = " +
-          list_of(dimension.extents, [](std::int64_t extent) { return std::to_string(extent); }) +
-          "\n";
-    }
-  }
-  return text;
 }
 
 bool read_dimension(const toml::table& from, SavedDimension& dimension) {
@@ -109,13 +88,53 @@ bool read_object(const toml::table& from, SavedObject& object) {
   return true;
 }
 
-// Waits until the disk has a file or a folder.
-Status synchronize(const fs::path& path) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file || ::fsync(file.get()) != 0) {
-    return unavailable(path, std::string("the disk does not take it (") + strerror(errno) + ")");
+// Returns the first lines of a table. The second one has the checksum of the lines that follow.
+std::string head_of(std::string_view rest) {
+  std::array<char, 17> digits{};
+  const std::uint64_t sum = checksum(std::as_bytes(std::span(rest)));
+  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(sum));
+  return "sial_saved = 1\nchecksum = " + quoted(digits.data()) + "\n";
+}
+
+std::string text_of(const SavedTable& table) {
+  std::string text;
+  for (const auto& [label, object] : table.objects) {
+    text += "\n[object." + quoted(label) + "]\nprogram = " + quoted(object.program) + "\n";
+    if (object.dimensions.empty()) {
+      text += "value = " + exact(object.value) + "\n";
+      continue;
+    }
+    text += std::string("distributed = ") + (object.distributed ? "true" : "false") + "\n";
+    text += "files = " + list_of(object.files, quoted) + "\n";
+    for (const SavedDimension& dimension : object.dimensions) {
+      text +=
+          "[[object." + quoted(label) + ".dimension]]\ntable = " + quoted(dimension.table) +
+          "\nlower = " + std::to_string(dimension.lower) + "\nextents = " +
+          list_of(dimension.extents, [](std::int64_t extent) { return std::to_string(extent); }) +
+          "\n";
+    }
   }
-  return {};
+  if (table.run) text += progress_text(*table.run);
+  return head_of(text) + text;
+}
+
+bool has_checksum(std::string_view text) {
+  const std::size_t first = text.find('\n');
+  const std::size_t second = first == std::string_view::npos ? first : text.find('\n', first + 1);
+  if (second == std::string_view::npos) return false;
+  return text.substr(0, second + 1) == head_of(text.substr(second + 1));
+}
+
+// Returns the folders of files, and the files, relative to the folder of saved objects.
+std::pair<std::set<std::string>, std::set<std::string>> named_in(const SavedTable& table) {
+  std::pair<std::set<std::string>, std::set<std::string>> names;
+  const auto add = [&](const std::string& file) {
+    names.first.insert(file.substr(0, file.find('/')));
+    names.second.insert(file);
+  };
+  for (const auto& [label, object] : table.objects) std::ranges::for_each(object.files, add);
+  if (table.run) std::ranges::for_each(table.run->files(), add);
+  return names;
 }
 
 }  // namespace
@@ -152,16 +171,21 @@ Result<SavedTable> SavedObjects::read() const {
   if (parsed.table()["sial_saved"].value_or(0) != 1) {
     return damaged_table(path, "another version has written it");
   }
-  SavedTable objects;
+  if (!has_checksum(text.str())) return damaged_table(path, "its checksum is wrong");
+  SavedTable table;
   if (const toml::table* all = parsed.table()["object"].as_table()) {
     for (const auto& [label, node] : *all) {
       const toml::table* object = node.as_table();
-      if (object == nullptr || !read_object(*object, objects[std::string(label.str())])) {
+      if (object == nullptr || !read_object(*object, table.objects[std::string(label.str())])) {
         return damaged_table(path, "object " + std::string(label.str()));
       }
     }
   }
-  return objects;
+  if (const toml::table* run = parsed.table()["run"].as_table()) {
+    table.run = read_progress(*run);
+    if (!table.run) return damaged_table(path, "the progress of its run");
+  }
+  return table;
 }
 
 Result<std::string> SavedObjects::new_files() const {
@@ -177,30 +201,37 @@ Result<std::string> SavedObjects::new_files() const {
 Status SavedObjects::commit(const SavedTable& table) const {
   const fs::path path = folder_ / kTableName;
   const fs::path next = folder_ / (std::string(kTableName) + ".new");
-  std::set<std::string> used;
-  for (const auto& [label, object] : table) {
-    for (const std::string& file : object.files) {
-      used.insert(file.substr(0, file.find('/')));
-      OB_RETURN_IF_ERROR(synchronize((folder_ / file).parent_path()));
-    }
+  const auto [folders, files] = named_in(table);
+  for (const std::string& folder : folders) {
+    OB_RETURN_IF_ERROR(synchronize(folder_ / folder).in("R11"));
   }
-  {
-    std::ofstream file(next);
-    file << text_of(table);
-    file.flush();
-    if (!file) return unavailable(next, "cannot write it");
-  }
-  OB_RETURN_IF_ERROR(synchronize(next));
   std::error_code error;
+  fs::remove(next, error);
+  const std::string text = text_of(table);
+  OB_RETURN_IF_ERROR(write_durably(next, std::as_bytes(std::span(text))).in("R11"));
   fs::rename(next, path, error);
   if (error) return unavailable(path, error.message());
-  OB_RETURN_IF_ERROR(synchronize(folder_));
-  // A file that cannot be removed only takes space.
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(kFilesName) && !used.contains(name)) fs::remove_all(entry.path(), error);
-  }
+  OB_RETURN_IF_ERROR(synchronize(folder_).in("R11"));
+  remove_others(folders, files);
   return {};
+}
+
+// A file that cannot be removed only takes space.
+void SavedObjects::remove_others(const std::set<std::string>& folders,
+                                 const std::set<std::string>& files) const {
+  std::error_code error;
+  for (const fs::directory_entry& folder : fs::directory_iterator(folder_, error)) {
+    const std::string name = folder.path().filename().string();
+    if (!name.starts_with(kFilesName)) continue;
+    if (!folders.contains(name)) {
+      fs::remove_all(folder.path(), error);
+      continue;
+    }
+    for (const fs::directory_entry& file : fs::directory_iterator(folder.path(), error)) {
+      const std::string inside = name + "/" + file.path().filename().string();
+      if (!files.contains(inside)) fs::remove(file.path(), error);
+    }
+  }
 }
 
 }  // namespace ob::sial

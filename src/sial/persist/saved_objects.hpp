@@ -4,12 +4,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/status.hpp"
 #include "sial/code/program.hpp"
 #include "sial/job/layout.hpp"
+#include "sial/persist/run_progress.hpp"
 
 namespace ob::sial {
 
@@ -30,30 +33,37 @@ struct SavedObject {
   std::vector<std::string> files;  ///< in the folder of saved objects
 };
 
-/// By label.
-using SavedTable = std::map<std::string, SavedObject>;
+struct SavedTable {
+  std::map<std::string, SavedObject> objects;  ///< by label
+  std::optional<RunProgress> run;              ///< the last run that kept its progress
+};
 
 /// Returns the dimensions of an array as they are saved.
 std::vector<SavedDimension> saved_dimensions(const Program& program, const Layout& layout,
                                              const Array& array);
 
-/// The folder of a job with its saved objects. One file names them all and is replaced at once, so
-/// that a crash leaves either all objects of a program or none of them.
+/// The folder of a job with its saved objects and the progress of its run. One file names them all
+/// and is replaced at once, so that a crash leaves either all objects of a program or none of them,
+/// and the progress fits them.
 /// Threads: owner only
 class SavedObjects {
  public:
   explicit SavedObjects(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   const std::filesystem::path& folder() const noexcept { return folder_; }
-  /// Returns all objects; none if nothing was saved.
+  /// Returns the table; an empty one if nothing was saved.
   /// Errors: invalid_argument (R12) if the table is damaged; unavailable
   Result<SavedTable> read() const;
   /// Makes an empty folder for the files of a program, relative to folder().   Errors: unavailable
   Result<std::string> new_files() const;
-  /// Replaces the table, and then removes the files that it does not name.   Errors: unavailable
+  /// Replaces the table, and then removes the files that it does not name. All its files are on the
+  /// disk already.   Errors: unavailable
   Status commit(const SavedTable& table) const;
 
  private:
+  void remove_others(const std::set<std::string>& folders,
+                     const std::set<std::string>& files) const;
+
   std::filesystem::path folder_;
 };
 

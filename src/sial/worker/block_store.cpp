@@ -54,6 +54,21 @@ void BlockStore::end_iteration(std::size_t depth) noexcept {
   ending_[depth - 1].clear();
 }
 
+std::vector<BlockStore::Ending> BlockStore::ending() const {
+  std::vector<Ending> all;
+  for (std::size_t depth = 0; depth < ending_.size(); ++depth) {
+    for (const auto& [array, number] : ending_[depth]) all.push_back({depth, number, array});
+  }
+  return all;
+}
+
+void BlockStore::set_ending(const std::vector<Ending>& ending) {
+  for (const Ending& one : ending) {
+    if (ending_.size() <= one.depth) ending_.resize(static_cast<std::size_t>(one.depth) + 1);
+    ending_[one.depth].emplace_back(one.array, one.number);
+  }
+}
+
 LocalRegion* BlockStore::region_around(std::uint32_t array, const std::int64_t* bounds) noexcept {
   const std::size_t rank = program_.arrays[array].indices.size();
   const auto contains = [&](const LocalRegion& region) {

@@ -47,6 +47,26 @@ class BlockStore {
   View region_view(std::uint32_t array, LocalRegion& region,
                    const std::int64_t* bounds) const noexcept;
 
+  /// A temp that ends with an iteration of the loop number `depth` from outside.
+  struct Ending {
+    std::uint64_t depth = 0;
+    std::uint64_t number = 0;
+    std::uint32_t array = 0;
+  };
+  std::vector<Ending> ending() const;
+  void set_ending(const std::vector<Ending>& ending);
+  /// Adds a block. A temp needs a place in set_ending() as well.
+  void insert(std::uint32_t array, std::uint64_t number, BlockPtr block) {
+    blocks_[array][number] = std::move(block);
+  }
+
+  /// Calls `visit(array, number, pointer)` for each temp and local.
+  template <class Visit>
+  void for_each_pointer(Visit visit) const {
+    for (std::uint32_t array = 0; array < blocks_.size(); ++array) {
+      for (const auto& [number, block] : blocks_[array]) visit(array, number, block);
+    }
+  }
   /// Calls `visit(array, number, block)` for each temp and local.
   template <class Visit>
   void for_each(Visit visit) const {

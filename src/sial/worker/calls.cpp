@@ -164,7 +164,9 @@ Worker::Step Worker::call_function() {
   context.print = [this](const std::string& text) {
     if (prints() && setting_.print) setting_.print(text);
   };
+  if (setting_.last_line != nullptr) setting_.last_line->set_call(special.name);
   const Status called = setting_.functions->at(special.name).function(context, arguments_);
+  if (setting_.last_line != nullptr) setting_.last_line->set_call("");
   arguments_.clear();
   if (!called.ok()) return fail("R08 " + special.name + ": " + called.message());
   return Step::next;

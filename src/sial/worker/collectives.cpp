@@ -56,6 +56,7 @@ Worker::Step Worker::execute_collective() {
 }
 
 Worker::Step Worker::barrier() {
+  if (!checkpoint_.folder.empty()) return write_checkpoint();
   if (!contributed_) {
     if (open_requests_ != 0) return Step::wait;
     for (const auto& [array, number] : pending_) {
@@ -92,10 +93,12 @@ Worker::Step Worker::finish_barrier(const Message& result) {
   for (std::uint32_t array = 0; array < program_.arrays.size(); ++array) {
     const bool changed = (result.words[array / 64] >> (array % 64) & 1) != 0;
     if (changed || setting_.drop_cache) fetched_.forget_all(array);
+    if (changed) checkpoint_.unsaved[array] = true;
   }
   fetched_.end_grants();
   for (auto& list : granted_) list.clear();
-  return Step::next;
+  checkpoint_.folder = result.text;
+  return checkpoint_.folder.empty() ? Step::next : write_checkpoint();
 }
 
 Worker::Step Worker::execute_sum() {

@@ -6,6 +6,7 @@
 
 #include "sial/job/npy.hpp"
 #include "sial/job/read_job.hpp"
+#include "sial/persist/durable_file.hpp"
 #include "sial/worker/worker.hpp"
 
 namespace ob::sial {
@@ -34,8 +35,8 @@ void Worker::look_at_saved() {
       }
       saved_ = std::move(*table);
     }
-    const auto found = saved_->find(program_.strings[code_[at].b]);
-    if (found != saved_->end()) check_saved(found->second);
+    const auto found = saved_->objects.find(program_.strings[code_[at].b]);
+    if (found != saved_->objects.end()) check_saved(found->second);
     if (failure_.empty()) at_ = before;
   }
 }
@@ -64,8 +65,8 @@ Worker::Step Worker::persistence() {
     saving_[label] = {now.x == 1, now.a};
     return Step::next;
   }
-  const auto found = saved_->find(label);
-  if (found == saved_->end()) {
+  const auto found = saved_->objects.find(label);
+  if (found == saved_->objects.end()) {
     return fail("R12 nothing was saved as \"" + label + "\" (by an earlier program of this job)");
   }
   const SavedObject& object = found->second;
@@ -100,7 +101,7 @@ Worker::Step Worker::persistence() {
 
 // Saves what the program has set persistent, after its last barrier.
 Worker::Step Worker::save() {
-  if (rank_ != 0 || saving_.empty()) return Step::finished;
+  if (rank_ != 0 || (saving_.empty() && setting_.record == nullptr)) return Step::finished;
   if (saving_folder_.empty()) {
     if (const Status begun = begin_save(); !begun.ok()) return fail(begun);
   }
@@ -123,7 +124,34 @@ Status Worker::begin_save() {
     } else {
       object.value = scalars_[what.number];
     }
-    (*saved_)[label] = std::move(object);
+    saved_->objects[label] = std::move(object);
+  }
+  return setting_.record != nullptr ? save_changed_statics() : Status();
+}
+
+// Keeps the predefined statics that the program has changed for the later programs of the run.
+Status Worker::save_changed_statics() {
+  saved_->run = setting_.record->progress;
+  RunProgress& run = *saved_->run;
+  run.checkpoint.reset();
+  ++run.finished;
+  if (run.has_finished()) {
+    run.statics.clear();
+    return {};
+  }
+  for (std::uint32_t array = 0; array < program_.arrays.size(); ++array) {
+    const Array& record = program_.arrays[array];
+    if (record.storage != Storage::static_ || !record.predefined || is_unchanged(array)) continue;
+    const Block& whole = *store_.whole_static(array);
+    std::vector<double> elements(whole.data(), whole.data() + whole.elements());
+    StateWriter file;
+    file.put(std::vector<std::int64_t>(whole.shape().extents.begin(),
+                                       whole.shape().extents.begin() + whole.shape().rank));
+    file.put(elements);
+    const std::string name = saving_folder_ + "/static-" + std::to_string(array) + ".state";
+    OB_RETURN_IF_ERROR(file.write(setting_.saved->folder() / name).in("R11"));
+    std::erase_if(run.statics, [&](const KeptStatic& kept) { return kept.name == record.name; });
+    run.statics.push_back({record.name, name});
   }
   return {};
 }
@@ -140,7 +168,9 @@ Status Worker::save_array(const std::string& label, std::uint32_t array, SavedOb
       data.shape.push_back(whole.shape().extents[d]);
     data.data.assign(whole.data(), whole.data() + whole.elements());
     object.files.push_back(stem + ".npy");
-    return write_npy(setting_.saved->folder() / object.files[0], data).in("R11");
+    const std::filesystem::path file = setting_.saved->folder() / object.files[0];
+    OB_RETURN_IF_ERROR(write_npy(file, data).in("R11"));
+    return synchronize(file).in("R11");
   }
   for (Rank server = 0; server < setting_.servers; ++server) {
     object.files.push_back(stem + "." + std::to_string(server) + ".blocks");

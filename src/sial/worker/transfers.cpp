@@ -193,6 +193,7 @@ void Worker::receive(Message message) {
         take_failure(*result);
         break;
       }
+      begin_checkpoint(*result);
       for (Rank worker = 0; worker < setting_.workers; ++worker) {
         Message copy = *result;
         copy.from = rank_;

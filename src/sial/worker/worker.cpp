@@ -48,6 +48,7 @@ std::int64_t Worker::now_ns() noexcept {
 
 Status Worker::begin() {
   begun_ns_ = now_ns();
+  if (setting_.last_line != nullptr) setting_.last_line->begin(program_);
   ints_ = setting_.binding->ints;
   scalars_ = setting_.binding->scalars;
   at_ = program_.procs[0].begin;
@@ -62,15 +63,23 @@ Status Worker::begin() {
   }
   keep_times();
   look_at_saved();
-  return {};
+  checkpoint_.last_ns = begun_ns_;
+  checkpoint_.unsaved.resize(program_.arrays.size());
+  if (setting_.record == nullptr || !setting_.record->resumes) return {};
+  return read_checkpoint().in(program_.name + ": error");
 }
 
 Outcome Worker::run(std::uint64_t most_instructions) {
   if (!failure_.empty()) return Outcome::failed;
+  if (checkpoint_.resuming) {
+    if (end_resuming() != Step::next) return Outcome::waiting;
+    ++at_;
+  }
   for (std::uint64_t i = 0; i < most_instructions; ++i) {
     if (!due_.empty() && instruction().op != Opcode::get) look_ahead();
     operands_ = 0;
     ++instructions_;
+    if (setting_.last_line != nullptr) setting_.last_line->set(program_.lines[at_]);
     switch (setting_.report ? execute_counted() : execute()) {
       case Step::next:
         ++at_;

@@ -19,6 +19,7 @@
 #include "sial/operations/gemm.hpp"
 #include "sial/operations/scratch.hpp"
 #include "sial/persist/saved_objects.hpp"
+#include "sial/persist/state_bytes.hpp"
 #include "sial/plugin/super_instruction.hpp"
 #include "sial/worker/active_loop.hpp"
 #include "sial/worker/block_store.hpp"
@@ -26,9 +27,11 @@
 #include "sial/worker/counts.hpp"
 #include "sial/worker/fetched_blocks.hpp"
 #include "sial/worker/geometry.hpp"
+#include "sial/worker/last_line.hpp"
 #include "sial/worker/look_ahead.hpp"
-#include "sial/worker/pardo_times.hpp"
 #include "sial/worker/narrowing.hpp"
+#include "sial/worker/pardo_times.hpp"
+#include "sial/worker/run_record.hpp"
 
 namespace ob::sial {
 
@@ -47,6 +50,8 @@ struct WorkerSetting {
   bool timed = true;  ///< schedules follow the clock; else a run in turns can be repeated
   std::uint64_t memory_bytes = 0;       ///< of blocks; 0: no limit
   const SavedObjects* saved = nullptr;  ///< nullptr: programs cannot save or restore
+  const RunRecord* record = nullptr;    ///< nullptr: the run leaves no progress
+  LastLine* last_line = nullptr;        ///< nullptr: nobody wants to know it
   bool drop_cache = false;              ///< no fetched block stays over a barrier
   /// Per access of the program: blocks to fetch ahead; nothing: as measured. Empty: all as
   /// measured.
@@ -69,7 +74,8 @@ class Worker : private Future {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Sets the predefined variables and allocates the statics.   Errors: invalid_argument (R10)
+  /// Sets the predefined variables and allocates the statics, or reads the checkpoint that the run
+  /// goes on from.   Errors: invalid_argument (R10, R12, R04)
   Status begin();
   /// Runs at most so many instructions.
   Outcome run(std::uint64_t most_instructions);
@@ -239,6 +245,21 @@ class Worker : private Future {
   Status begin_save();
   Status save_array(const std::string& label, std::uint32_t array, SavedObject& object);
 
+  Status save_changed_statics();
+
+  // checkpoints.cpp
+  bool is_kept(std::uint32_t array) const;
+  bool is_unchanged(std::uint32_t array) const;
+  void begin_checkpoint(Message& result);
+  Step write_checkpoint();
+  void save_arrays();
+  Status commit_checkpoint(const std::string& folder);
+  Status write_state();
+  Status read_checkpoint();
+  Step end_resuming();
+  Status read_state(const Checkpoint& from);
+  Status read_held(StateReader& state, const Checkpoint& from);
+
   // calls.cpp
   char next_intent() const;
   Step block_argument();
@@ -317,6 +338,7 @@ class Worker : private Future {
   std::map<std::string, Saving> saving_;  // by label
   std::optional<SavedTable> saved_;
   std::string saving_folder_;  // empty: the save has not begun
+  CheckpointState checkpoint_;
   std::vector<CallArgument> arguments_;
 };
 

@@ -187,6 +187,7 @@ def test_a_killed_run_leaves_no_blocks(native: paths.Native, tmp_path: Path) -> 
     disk.mkdir()
     program = native.daemon.parent / "outboard-sial"
     command = [str(program), str(prepare(tmp_path, head + body)), "--server-memory", "128"]
+    command += ["--liveness", "0"]  # one process
     with subprocess.Popen([*command, "--spill", str(disk)]) as running:
         descriptors = Path(f"/proc/{running.pid}/fd")
         last = time.monotonic() + 30

@@ -215,7 +215,7 @@ TEST(ReadJob, WrongRunDefaultsAreRefused) {
                            "mpi = 'other'",
                            "deterministic = 1",
                            "check = 'yes'",
-                           "checkpoint = 0",
+                           "checkpoint = -1",
                            "checkpoint = nan",
                            "liveness = -1"}) {
     SCOPED_TRACE(line);

@@ -105,6 +105,7 @@ Status MpiRank::finish(const WorkerSetting& setting) {
 
 Status MpiRank::run_server(const WorkerSetting& setting, const BlockServer::Options& options) {
   BlockServer server(options, exchange_);
+  if (setting.last_line != nullptr) setting.last_line->begin(*setting.program);
   Rank ended = 0;
   Status status;
   bool over = false;
@@ -113,6 +114,10 @@ Status MpiRank::run_server(const WorkerSetting& setting, const BlockServer::Opti
       status = reported_elsewhere(message.number);
       over = true;
     } else if (message.kind != MessageKind::end_program) {
+      const std::vector<Line>& lines = setting.program->lines;
+      if (setting.last_line != nullptr && message.instruction < lines.size()) {
+        setting.last_line->set(lines[message.instruction]);
+      }
       server.receive(message);
     } else if (++ended == setting.workers) {
       for (Rank worker = 0; worker < setting.workers; ++worker) {
