@@ -25,6 +25,7 @@
 #include "sial/job/read_job.hpp"
 #include "sial/job/write_job.hpp"
 #include "sial/plugin/plugins.hpp"
+#include "sial_device.hpp"
 #include "sial_options.hpp"
 #include "sial_prefetch.hpp"
 #include "sial_ranks.hpp"
@@ -111,14 +112,22 @@ int complain(const Status& status, int code) {
   return code;
 }
 
-WorkerSetting setting_of(const Loaded& loaded, const ob::apps::SialOptions& options, Gemm& gemm,
-                         const SuperFunctions& functions, const SavedObjects& saved) {
+// The things that compute, for all programs of the job.
+struct Computing {
+  std::unique_ptr<Gemm> gemm;
+  std::unique_ptr<DevicePlace> device;  // nullptr: there is none
+  SuperFunctions functions;
+};
+
+WorkerSetting setting_of(const Loaded& loaded, const ob::apps::SialOptions& options,
+                         const Computing& computing, const SavedObjects& saved) {
   WorkerSetting setting;
   setting.program = &loaded.program;
   setting.binding = &loaded.binding;
   setting.geometry = &*loaded.geometry;
-  setting.functions = &functions;
-  setting.gemm = &gemm;
+  setting.functions = &computing.functions;
+  setting.gemm = computing.gemm.get();
+  setting.device = computing.device.get();
   setting.workers = options.workers;
   setting.servers = options.servers;
   const auto schedule = kSchedules.find(options.schedule);
@@ -187,6 +196,7 @@ void take_defaults(const Job& job, ob::apps::SialOptions& options) {
   take(options.schedule, run.schedule);
   take(options.races, run.races);
   take(options.prefetch, run.prefetch);
+  take(options.place, run.place);
   if (options.races.empty()) options.races = "worker";
   options.deterministic = options.deterministic || run.deterministic.value_or(false);
   options.drop_cache = options.drop_cache || run.drop_cache.value_or(false);
@@ -201,7 +211,6 @@ void warn_of_keys(const Job& job) {
     std::fprintf(stderr, "outboard-sial: warning: %s has no effect in this version\n", key);
   };
   warn("run.placement", run.placement.has_value());
-  warn("run.place", run.place.has_value());
   warn("run.check", run.check.has_value());
   warn("run.checkpoint", run.checkpoint_s.has_value());
   warn("run.strict", run.strict.has_value());
@@ -262,14 +271,19 @@ int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options) 
   if (const Status same = ranks.compare(checksum_of(*programs)); !same.ok()) {
     return ranks.first() ? complain(same, kUsage) : kUsage;
   }
+  Computing computing;
   auto gemm = ob::apps::open_host_gemm(options.threads);
   if (!gemm.ok()) return complain(gemm.status(), kInternal);
+  computing.gemm = std::move(*gemm);
   auto lapack = ob::apps::open_host_lapack(options.threads);
   if (!lapack.ok()) return complain(lapack.status(), kInternal);
-  SuperFunctions functions = builtin_functions(*lapack);
-  Status found = add_plugins(job, functions);
-  if (found.ok()) found = find_all(*programs, functions);
+  computing.functions = builtin_functions(*lapack);
+  Status found = add_plugins(job, computing.functions);
+  if (found.ok()) found = find_all(*programs, computing.functions);
   if (!found.ok()) return ranks.first() ? complain(found, kUsage) : kUsage;
+  auto device = ob::apps::open_sial_device(options, ranks, *computing.gemm);
+  if (!device.ok()) return complain(device.status(), kUsage);
+  computing.device = std::move(*device);
   const SavedObjects saved(state_folder(job, options));
   ob::apps::StateDump dump;
   ob::apps::SialReport report;
@@ -284,7 +298,7 @@ int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options) 
     auto binding = bind(loaded->program, job);
     if (!binding.ok()) return complain(binding.status(), kUsage);
     loaded->binding = std::move(*binding);
-    const WorkerSetting setting = setting_of(*loaded, options, **gemm, functions, saved);
+    const WorkerSetting setting = setting_of(*loaded, options, computing, saved);
     const Status done = ranks.run(setting, [&](Rank rank, Worker& worker) {
       // In one process, all workers share the job's copy: worker 0 leaves its own.
       if (rank == 0 || !ranks.first()) keep_statics(loaded->program, worker, job);

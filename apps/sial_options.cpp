@@ -30,6 +30,20 @@ SialOptions read_sial_options(int argc, char** argv) {
       "folder of what a server has no memory for [`spill` in the folder of saved objects]");
   app.add_option("--threads", options.threads, "threads of a product on each worker [1]")
       ->check(CLI::Range(1, 1024));
+  app.add_option(
+         "--device", options.devices,
+         "accelerator for contractions: HOST:PORT, unix:PATH, local:cuda, ..; worker n takes "
+         "the n-th of several")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option(
+         "--place", options.place,
+         "where contractions run: auto, host, device, or hints (on the device between gpu_on "
+         "and gpu_off) [auto]")
+      ->check(CLI::IsMember({"auto", "host", "device", "hints"}));
+  app.add_option("--device-memory", options.device_memory_bytes,
+                 "copies of blocks on the device, e.g. 2GiB [nine tenths of its memory]")
+      ->transform(size);
   app.add_option("--seed", options.seed,
                  "without MPI: choose at random who runs and which message arrives next");
   app.add_option("--prefetch", options.prefetch,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/status.hpp"
@@ -22,6 +23,8 @@ class Ranks {
   virtual ~Ranks() = default;
   /// True on one rank of the job, which speaks for all.
   virtual bool first() const noexcept = 0;
+  /// Returns the first worker of this process; nothing if there is none.
+  virtual std::optional<sial::Rank> worker() const noexcept = 0;
   /// Checks that all ranks have the same programs.   Errors: version_mismatch, on all ranks
   virtual Status compare(std::uint64_t checksum) = 0;
   /// Runs a program.   Errors: those of the program; the message is empty if another rank reports

@@ -15,6 +15,10 @@ class MpiRanks final : public Ranks {
       : exchange_(std::move(exchange)), rank_(*exchange_), options_(options) {}
 
   bool first() const noexcept override { return exchange_->rank() == 0; }
+  std::optional<sial::Rank> worker() const noexcept override {
+    const sial::Rank rank = exchange_->rank();
+    return rank < options_.workers ? std::optional(rank) : std::nullopt;
+  }
   Status compare(std::uint64_t checksum) override { return exchange_->compare(checksum); }
   Status run(const sial::WorkerSetting& setting, const Look& look) override {
     const sial::Rank rank = exchange_->rank();
@@ -42,6 +46,7 @@ class OneMpiRank final : public Ranks {
       : exchange_(std::move(exchange)), here_(std::move(here)) {}
 
   bool first() const noexcept override { return true; }
+  std::optional<sial::Rank> worker() const noexcept override { return here_->worker(); }
   Status compare(std::uint64_t checksum) override { return here_->compare(checksum); }
   Status run(const sial::WorkerSetting& setting, const Look& look) override {
     return here_->run(setting, look);

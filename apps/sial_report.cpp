@@ -66,6 +66,8 @@ void SialReport::add(const sial::WorkerSetting& setting, const sial::Worker& wor
     json["executions"] = std::max(json.value("executions", std::uint64_t{0}), one.count);
     add_to(json, "seconds", seconds(one.ns));
     add_to(json, "wait_s", seconds(one.wait_ns));
+    if (one.on_device != 0)
+      json["on_device"] = json.value("on_device", std::uint64_t{0}) + one.on_device;
     const sial::Opcode op = program.code[at].op;
     if (op == sial::Opcode::barrier || op == sial::Opcode::section_end) {
       barrier_s += seconds(one.wait_ns);
@@ -79,6 +81,11 @@ void SialReport::add(const sial::WorkerSetting& setting, const sial::Worker& wor
             {"servers", setting.servers},
             {"seconds", seconds(counts.run_ns) / setting.workers},
             {"barrier_wait_s", barrier_s}};
+  if (setting.device != nullptr) {
+    json["device"] = {{"to_device_bytes", counts.device.to_device_bytes},
+                      {"to_host_bytes", counts.device.to_host_bytes},
+                      {"evicted", counts.device.evicted}};
+  }
   json["lines"] = Json::array();
   for (auto& [place, line] : lines) json["lines"].push_back(std::move(line));
   // In one process the times count instructions.

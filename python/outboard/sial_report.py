@@ -27,6 +27,13 @@ def show(file: Path, to: IO[str]) -> None:
             f"{program['workers']} workers, {program['servers']} servers; waited at barriers: "
             f"{_share(program['barrier_wait_s'], whole)} of it"
         )
+        if "device" in program:
+            device = program["device"]
+            console.print(
+                f"  devices: {format_bytes(device['to_device_bytes'])} there, "
+                f"{format_bytes(device['to_host_bytes'])} back, {device['evicted']:,} blocks "
+                "evicted"
+            )
         lines = [line for line in program["lines"] if _matters(line, whole)]
         if lines:
             console.print(_statements(lines, whole))
@@ -43,12 +50,15 @@ def _matters(line: dict[str, Any], whole: float) -> bool:
 
 
 def _statements(lines: list[dict[str, Any]], whole: float) -> Table:
-    table = _table("line", "executed", "time", "of all", "waited")
+    headings = ["executed", "time", "of all", "waited"]
+    placed = any("on_device" in line for line in lines)
+    table = _table("line", *headings, *(["on a device"] if placed else []))
     for line in lines:
         seconds, wait = line.get("seconds", 0.0), line.get("wait_s", 0.0)
         table.add_row(
             _place(line), f"{line['executions']:,}", format_time(1e9 * seconds),
             _share(seconds, whole), format_time(1e9 * wait) if wait else "-",
+            *([f"{line.get('on_device', 0):,}"] if placed else []),
         )  # fmt: skip
     return table
 

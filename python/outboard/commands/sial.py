@@ -155,6 +155,19 @@ def assemble(file: Path, output: Path | None) -> None:
 @click.option("--threads", type=click.IntRange(1), help="Threads of a product.  [default: 1]")
 @click.option("--deterministic", is_flag=True, help="The same bits in each run.")
 @click.option("--drop-cache", is_flag=True, help="Fetched blocks do not stay over a barrier.")
+@click.option(
+    "--device",
+    "devices",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Accelerator for contractions: HOST:PORT, unix:PATH, local:cuda. Worker n takes the n-th.",
+)
+@click.option(
+    "--place",
+    type=click.Choice(("auto", "host", "device", "hints")),
+    help="Where contractions run.  [default: auto]",
+)
+@click.option("--device-memory", metavar="SIZE", help="Most memory of copies on a device.")
 @click.option("--prefetch", metavar="N", help="Blocks a get fetches ahead: auto, off or a number.")
 @click.option(
     "--report",
@@ -173,6 +186,7 @@ def run(
     hosts: str | None,
     folders: tuple[Path, ...],
     deterministic: bool,
+    devices: tuple[str, ...],
     drop_cache: bool,
     report: str | None,
     **options: object,
@@ -186,11 +200,14 @@ def run(
       outboard sial run job.toml
       outboard sial run job.toml -n 8 --mpi mpich --servers 2
       outboard sial run job.toml -n 4 --report
+      outboard sial run job.toml -n 4 --device gpuhost:47800
     """
     start = _module("outboard.sial_jobs")
     click.echo(start.compile_sources(job, folders), err=True, nl=False)
     passed = ["--drop-cache"] if drop_cache else []
     passed += ["--deterministic"] if deterministic else []
+    for device in devices:
+        passed += ["--device", device]
     for name, value in options.items():
         if value is not None:
             passed += [f"--{name.replace('_', '-')}", str(value)]

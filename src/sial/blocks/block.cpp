@@ -15,17 +15,22 @@ namespace ob::sial {
 
 using Memory = std::shared_ptr<std::byte>;
 
-View view_of(Block& block) noexcept {
+namespace {
+
+View shape_view(const Block& block) noexcept {
   View shape;
   shape.rank = block.shape().rank;
   shape.extents = block.shape().extents;
   for (unsigned d = 0; d < shape.rank; ++d) shape.labels[d] = d;
-  return dense_like(shape, block.data());
+  return shape;
 }
 
-// The view of a block that is written differs in the type of its elements only.
+}  // namespace
+
+View view_of(Block& block) noexcept { return dense_like(shape_view(block), block.data()); }
+
 ConstView view_of(const Block& block) noexcept {
-  return read_only(view_of(const_cast<Block&>(block)));
+  return dense_like(shape_view(block), block.data());
 }
 
 struct BlockPool::State {
@@ -98,7 +103,7 @@ Result<BlockPtr> BlockPool::allocate(const Shape& shape) {
 
 Result<BlockPtr> BlockPool::copy(const Block& block) {
   OB_ASSIGN_OR_RETURN(BlockPtr made, allocate(block.shape()));
-  std::memcpy(made->data(), block.data(), block.bytes());
+  std::memcpy(made->memory(), block.data(), block.bytes());
   return made;
 }
 

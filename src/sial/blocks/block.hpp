@@ -1,9 +1,12 @@
 #pragma once
 // A block of doubles in host memory, and the pool that its memory comes from.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "base/status.hpp"
 #include "sial/blocks/shape.hpp"
@@ -13,15 +16,62 @@ namespace ob::sial {
 
 class BlockPool;
 
+/// The elements of a block at other places than host memory.
+class BlockCopies {
+ public:
+  virtual ~BlockCopies() = default;
+  /// Makes the elements in host memory the latest, if they are not; the copies stay. A failure
+  /// stays with the place.   Threads: that of the place; any, if they are the latest already
+  virtual void to_host() noexcept = 0;
+  /// Ends the copies: the elements in host memory are going to change.
+  virtual void forget() noexcept = 0;
+};
+
 /// A dense, column-major block.
 /// Memory: aligned to 64 bytes; returns to the pool with the last pointer to the block
 class Block {
  public:
   Block(const Shape& shape, double* data) noexcept : shape_(shape), data_(data) {}
+  ~Block() { delete copies(); }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
 
   const Shape& shape() const noexcept { return shape_; }
-  double* data() noexcept { return data_; }
-  const double* data() const noexcept { return data_; }
+  /// Returns the elements, to be changed. Copies at other places end.
+  double* data() noexcept {
+    if (BlockCopies* const others = copies(); others != nullptr) {
+      others->to_host();
+      others->forget();
+    }
+    value_.reset();
+    return data_;
+  }
+  /// Returns the elements, to be read.
+  const double* data() const noexcept {
+    if (BlockCopies* const others = copies(); others != nullptr) others->to_host();
+    return data_;
+  }
+  /// Forgets the elements, all of which are going to be overwritten.
+  void discard() noexcept {
+    if (BlockCopies* const others = copies(); others != nullptr) others->forget();
+    value_.reset();
+  }
+  /// Returns the host memory, whatever it holds.
+  double* memory() const noexcept { return data_; }
+
+  /// The copies at other places; nullptr if there never was one.   Threads: any
+  BlockCopies* copies() const noexcept { return copies_.load(std::memory_order_acquire); }
+  /// @pre there were none
+  void set_copies(std::unique_ptr<BlockCopies> copies) const noexcept {
+    copies_.store(copies.release(), std::memory_order_release);
+  }
+
+  /// The value of every element, if it is known.
+  std::optional<double> value() const noexcept { return value_; }
+  /// @pre every element has this value
+  void set_value(double value) noexcept { value_ = value; }
+  void forget_value() noexcept { value_.reset(); }
+
   std::int64_t elements() const noexcept { return shape_.elements(); }
   std::uint64_t bytes() const noexcept {
     return static_cast<std::uint64_t>(elements()) * sizeof(double);
@@ -30,6 +80,8 @@ class Block {
  private:
   Shape shape_;
   double* data_;
+  std::optional<double> value_;
+  mutable std::atomic<BlockCopies*> copies_{nullptr};  // owned; readers of the block add copies
 };
 
 /// Returns the view of a whole block. Its labels are 0, 1, ..., so two views of equal rank match

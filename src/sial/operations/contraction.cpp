@@ -69,28 +69,15 @@ Status ContractionPlan::run(double* d, const double* b1, const double* b2, Assig
 
 void ContractionPlan::multiply(double* d, const double* b1, const double* b2, double alpha,
                                double beta, Gemm& gemm) const {
-  const ContractionLayout& l = layout_;
-  const auto& [to, first, second] = l.operands;
   LoopGemm loops;
-  Gemm& chosen = l.m * l.n * l.k <= kSmallProduct ? loops : gemm;
-  for (std::int64_t i = 0; i < l.outer_extents[0]; ++i) {
-    for (std::int64_t j = 0; j < l.outer_extents[1]; ++j) {
-      const auto at = [&](const OperandLayout& operand) {
-        return i * operand.outer_strides[0] + j * operand.outer_strides[1];
-      };
-      const bool later = (l.outer_sums[0] && i > 0) || (l.outer_sums[1] && j > 0);
-      const double old = later ? 1 : beta;
-      if (!to.second_first) {
-        chosen.run(first.second_first ? 'T' : 'N', second.second_first ? 'T' : 'N', l.m, l.n, l.k,
-                   alpha, b1 + at(first), first.ld, b2 + at(second), second.ld, old, d + at(to),
-                   to.ld);
-      } else {  // the transposed product of the transposed operands
-        chosen.run(second.second_first ? 'N' : 'T', first.second_first ? 'N' : 'T', l.n, l.m, l.k,
-                   alpha, b2 + at(second), second.ld, b1 + at(first), first.ld, old, d + at(to),
-                   to.ld);
-      }
-    }
-  }
+  Gemm& chosen = layout_.m * layout_.n * layout_.k <= kSmallProduct ? loops : gemm;
+  const std::array<const double*, 3> operands{nullptr, b1, b2};
+  layout_.for_each_product([&](const ContractionProduct& product) {
+    chosen.run(product.transa, product.transb, product.m, product.n, product.k, alpha,
+               operands[product.a] + product.a_offset, product.lda,
+               operands[product.b] + product.b_offset, product.ldb, product.later ? 1 : beta,
+               d + product.c_offset, product.ldc);
+  });
 }
 
 Status contract(const ContractionPlan& plan, const View& d, const ConstView& b1,

@@ -50,6 +50,16 @@ struct OperandLayout {
   Axes<2> axes;  ///< of (copy, operand) if permuted; of (operand, copy) for D
 };
 
+/// C = alpha op(A) op(B) + beta C, one of the matrix products of a contraction.
+struct ContractionProduct {
+  char transa = 'N', transb = 'N';
+  std::int64_t m = 1, n = 1, k = 1;
+  ContractionOperand a = kB1, b = kB2;
+  std::int64_t a_offset = 0, b_offset = 0, c_offset = 0;  ///< of A, B and C in their operands
+  std::int64_t lda = 1, ldb = 1, ldc = 1;
+  bool later = false;  ///< an earlier product has written to C: it adds up, whatever beta is
+};
+
 /// D (m x n) = B1 (m x k) B2 (k x n), once per iteration of the outer loops.
 struct ContractionLayout {
   std::int64_t m = 1, n = 1, k = 1;
@@ -61,6 +71,37 @@ struct ContractionLayout {
 
   /// Returns the layout that takes the least time by `rates`.   Cost: some microseconds
   static ContractionLayout choose(const ContractionLabels& labels, const ContractionRates& rates);
+
+  /// Calls `run(product)` for each matrix product, in order.
+  template <class Run>
+  void for_each_product(Run&& run) const;
 };
+
+template <class Run>
+void ContractionLayout::for_each_product(Run&& run) const {
+  const auto& [to, first, second] = operands;
+  ContractionProduct product;
+  const auto trans = [](bool transposed) { return transposed ? 'T' : 'N'; };
+  if (!to.second_first) {
+    product = {trans(first.second_first), trans(second.second_first), m, n, k, kB1, kB2};
+  } else {  // the transposed product of the transposed operands
+    product = {trans(!second.second_first), trans(!first.second_first), n, m, k, kB2, kB1};
+  }
+  product.lda = operands[product.a].ld;
+  product.ldb = operands[product.b].ld;
+  product.ldc = to.ld;
+  for (std::int64_t i = 0; i < outer_extents[0]; ++i) {
+    for (std::int64_t j = 0; j < outer_extents[1]; ++j) {
+      const auto at = [&](const OperandLayout& operand) {
+        return i * operand.outer_strides[0] + j * operand.outer_strides[1];
+      };
+      product.a_offset = at(operands[product.a]);
+      product.b_offset = at(operands[product.b]);
+      product.c_offset = at(to);
+      product.later = (outer_sums[0] && i > 0) || (outer_sums[1] && j > 0);
+      run(product);
+    }
+  }
+}
 
 }  // namespace ob::sial

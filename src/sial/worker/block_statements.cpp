@@ -9,6 +9,7 @@
 #include "sial/worker/worker.hpp"
 
 namespace ob::sial {
+
 std::string Worker::name_of(std::uint32_t array,
                             const std::array<std::int64_t, kMaxRank>& segments) const {
   std::string name = program_.arrays[array].name;
@@ -61,7 +62,7 @@ Worker::Step Worker::operand_at(const BlockPlace& place, ConstView& view) {
     return Step::next;
   }
   if (array.storage == Storage::distributed || array.storage == Storage::served) {
-    const Block* block = nullptr;
+    ConstBlockPtr block;
     const Step found = granted_block(place, block);
     if (found == Step::next) view = Geometry::alone<const double>(place, block->data());
     return found;
@@ -111,7 +112,16 @@ Worker::Step Worker::destination_at(const BlockPlace& place, bool updates, View&
     return Step::next;
   }
   if (array.contiguous) return region_at(place, view);
-  BlockPtr* block = store_.find(place.array, place.number);
+  BlockPtr* block = nullptr;
+  const Step found = destination_block(place, updates, block);
+  if (found == Step::next) view = Geometry::alone(place, (*block)->data());
+  return found;
+}
+
+// The same for a temp or local, which nobody else holds then.
+Worker::Step Worker::destination_block(const BlockPlace& place, bool updates, BlockPtr*& block) {
+  const Array& array = program_.arrays[place.array];
+  block = store_.find(place.array, place.number);
   if (block == nullptr) {
     if (updates) {
       return fail("R03 " + name_of(place) + " is changed before it has a value");
@@ -130,22 +140,40 @@ Worker::Step Worker::destination_at(const BlockPlace& place, bool updates, View&
     auto own = updates ? pool_.copy(**block) : pool_.allocate(place.shape);
     if (!own.ok()) return fail("R10 " + own.status().message());
     *block = std::move(*own);
+  } else if (!updates) {
+    (*block)->discard();
   }
-  view = Geometry::alone(place, (*block)->data());
   return Step::next;
 }
 
 Worker::Step Worker::block_statement() {
   const Instruction& now = instruction();
   if (now.op == Opcode::block_fill) {
-    View view;
-    const auto how = static_cast<Assign>(now.x);
-    const Step found = destination(now.a, how != Assign::set, view);
-    if (found == Step::next) fill(view, pop_scalar(), how);
-    return found;
+    return fill_statement();
   }
   const bool one = now.op == Opcode::block_copy || now.op == Opcode::block_scale;
   return one ? one_operand_statement() : two_operand_statement();
+}
+
+Worker::Step Worker::fill_statement() {
+  const Instruction& now = instruction();
+  const auto how = static_cast<Assign>(now.x);
+  BlockPlace place;
+  View view;
+  if (const Status found = geometry_.resolve(now.a, values_, place); !found.ok()) {
+    return fail(found);
+  }
+  if (const Step found = destination_at(place, how != Assign::set, view); found != Step::next) {
+    return found;
+  }
+  const double value = pop_scalar();
+  fill(view, value, how);
+  if (setting_.device == nullptr || how != Assign::set) return Step::next;
+  // A device fills its copy by itself.
+  if (BlockPtr* const block = store_.find(place.array, place.number); block != nullptr) {
+    (*block)->set_value(value);
+  }
+  return Step::next;
 }
 
 // Goes on behind an operation, which fails only if there is no memory for its work.
@@ -171,6 +199,9 @@ Worker::Step Worker::two_operand_statement() {
   const Instruction& now = instruction();
   const bool assigned = now.op == Opcode::block_contract || now.op == Opcode::block_outer;
   const auto how = assigned ? static_cast<Assign>(now.x) : Assign::set;
+  if (now.op == Opcode::block_contract && setting_.device != nullptr) {
+    if (const auto step = contract_on_device()) return *step;
+  }
   ConstView left;
   ConstView right;
   View target;

@@ -54,6 +54,8 @@ Worker::Step Worker::execute_counted() {
 // Adds up the counters of all workers.
 Worker::Step Worker::add_counts() {
   Message part;
+  // Workers that share a device share its traffic: whoever comes first counts it.
+  if (setting_.device != nullptr && !contributed_) counts_.device = setting_.device->take_traffic();
   part.numbers = to_numbers(counts_);
   const Step step = collective(Contribution::sum, std::move(part));
   if (step != Step::next) return step;

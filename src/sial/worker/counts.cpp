@@ -12,8 +12,11 @@ void for_each_counter(Counts& counts, Visit visit) {
     visit(get.first_waits), visit(get.bytes), visit(get.depth);
     visit(get.demand_ns), visit(get.late_ns);
   }
-  for (auto& one : counts.instructions) visit(one.count), visit(one.ns), visit(one.wait_ns);
-  visit(counts.run_ns);
+  for (auto& one : counts.instructions) {
+    visit(one.count), visit(one.ns), visit(one.wait_ns), visit(one.on_device);
+  }
+  visit(counts.run_ns), visit(counts.device.to_device_bytes);
+  visit(counts.device.to_host_bytes), visit(counts.device.evicted);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "sial/devices/device_copies.hpp"
+
 namespace ob::sial {
 
 /// Counters of one `get` statement.
@@ -26,14 +28,16 @@ struct GetCounts {
 /// Counters of one instruction. Only kept if the run is reported.
 struct InstructionCounts {
   std::uint64_t count = 0;
-  std::int64_t ns = 0;       ///< executing
-  std::int64_t wait_ns = 0;  ///< waiting for messages
+  std::int64_t ns = 0;          ///< executing
+  std::int64_t wait_ns = 0;     ///< waiting for messages
+  std::uint64_t on_device = 0;  ///< executions on the device
 };
 
 struct WorkerCounts {
   std::vector<GetCounts> gets;                  ///< per access of the program
   std::vector<InstructionCounts> instructions;  ///< empty, or per instruction
   std::int64_t run_ns = 0;                      ///< from the start to the last barrier
+  DeviceTraffic device;                         ///< of the process, until its worker ended
 };
 
 /// Returns all counters, so that workers can add theirs up.

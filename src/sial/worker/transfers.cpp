@@ -82,7 +82,7 @@ void Worker::request_block(const BlockPlace& place, FetchedBlock& fetched, std::
 }
 
 // Finds a block that a get of this iteration has fetched.
-Worker::Step Worker::granted_block(const BlockPlace& place, const Block*& block) {
+Worker::Step Worker::granted_block(const BlockPlace& place, ConstBlockPtr& block) {
   FetchedBlock* fetched = fetched_.find(place.array, place.number);
   if (fetched == nullptr || !fetched->granted) {
     return fail("R01 " + name_of(place) +
@@ -96,7 +96,7 @@ Worker::Step Worker::granted_block(const BlockPlace& place, const Block*& block)
     return fail("R01 " + name_of(place) + " is used, but was never put");
   }
   count_use(*fetched);
-  block = fetched->block.get();
+  block = fetched->block;
   return Step::next;
 }
 
@@ -118,7 +118,9 @@ Worker::Step Worker::put_block() {
     own = store_.find(from.array, from.number);
   }
   if (own != nullptr && (*own)->shape() == place.shape) {
-    block = *own;  // the worker copies it before it changes it
+    block = *own;         // the worker copies it before it changes it
+    (void)block->data();  // the exchange sends what is in host memory
+    if (device_failed()) return Step::failed;
   } else {
     ConstView source;
     if (const Step found = operand_at(from, source); found != Step::next) return found;

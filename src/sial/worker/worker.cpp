@@ -34,6 +34,7 @@ Worker::Worker(const WorkerSetting& setting, Rank rank, Exchange& exchange)
       if (around.begin < at && at < around.end) exits_[loop] = true;
     }
   }
+  if (setting.device != nullptr) find_hints();
   if (rank == 0) hub_ = std::make_unique<CollectiveHub>(setting.workers);
 }
 
@@ -80,7 +81,7 @@ Outcome Worker::run(std::uint64_t most_instructions) {
       case Step::finished: return Outcome::finished;
       case Step::stopped: return Outcome::stopped;
     }
-    if (!failure_.empty()) return Outcome::failed;
+    if (!failure_.empty() || device_failed()) return Outcome::failed;
   }
   return Outcome::running;
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "sial/devices/device_place.hpp"
 #include "sial/exchange/message.hpp"
 #include "sial/job/binding.hpp"
 #include "sial/operations/gemm.hpp"
@@ -37,6 +38,7 @@ struct WorkerSetting {
   const Geometry* geometry = nullptr;
   const SuperFunctions* functions = nullptr;
   Gemm* gemm = nullptr;
+  DevicePlace* device = nullptr;  ///< for contractions of all workers of the process; may be absent
   Rank workers = 1;
   Rank servers = 1;
   std::optional<Schedule> schedule;  ///< of all pardos, whatever the program says
@@ -175,8 +177,10 @@ class Worker : private Future {
   Step operand_at(const BlockPlace& place, ConstView& view);
   Step destination(std::uint32_t selector, bool updates, View& view);
   Step destination_at(const BlockPlace& place, bool updates, View& view);
+  Step destination_block(const BlockPlace& place, bool updates, BlockPtr*& block);
   Step region_at(const BlockPlace& place, View& view);
   Step block_statement();
+  Step fill_statement();
   Step done(const Status& status);
   Step one_operand_statement();
   Step two_operand_statement();
@@ -187,6 +191,13 @@ class Worker : private Future {
   Step allocate_contiguous();
   Step deallocate_contiguous();
 
+  // placement.cpp
+  std::optional<Step> contract_on_device();
+  Step block_of_its_own(const BlockPlace& place, ConstBlockPtr& block);
+  std::uint64_t repeats_into(std::uint32_t selector) const;
+  void find_hints();
+  bool device_failed();
+
   // transfers.cpp
   Step get();
   Step put_block();
@@ -194,7 +205,7 @@ class Worker : private Future {
   Step delete_array();
   void send_write(Message message);
   Message message_to_server(MessageKind kind, std::uint32_t array, std::uint64_t number);
-  Step granted_block(const BlockPlace& place, const Block*& block);
+  Step granted_block(const BlockPlace& place, ConstBlockPtr& block);
   void request_block(const BlockPlace& place, FetchedBlock& fetched, std::uint32_t access,
                      bool ahead);
   void take_answer(const Message& message);
@@ -293,6 +304,8 @@ class Worker : private Future {
   std::vector<Number> pending_;               // fetched in this epoch
   std::vector<bool> changed_;                 // arrays that this worker wrote in this epoch
   std::vector<bool> warned_;                  // per instruction
+  std::vector<bool> hinted_;                  // per instruction: between gpu_on and gpu_off
+  bool told_of_loss_ = false;                 // of the device
 
   std::unique_ptr<CollectiveHub> hub_;  // of worker 0
   bool contributed_ = false;
