@@ -31,6 +31,8 @@ pytestmark = pytest.mark.end_to_end
 __all__ = ["seed"]  # a fixture
 KILLS = int(os.environ.get("OUTBOARD_SIAL_KILLS", "30"))
 
+LOST = r"outboard-sial: lost rank (\d), a (worker|server) on \S+: (killed by signal 9|no sign)"
+
 # All that a worker can hold at a barrier: a call, loops in a call, temps of an iteration that goes
 # on, locals, regions, statics, ints and scalars. `fixed` is written once, so its file stays.
 FIRST = """sial first
@@ -293,6 +295,8 @@ def test_kills_at_writes_to_files(
                 "--checkpoint", 0, *memory, *resume, **preload, KILL_AT_WRITE=str(at),
             )  # fmt: skip
             print(f"kill {number}: {workers} workers, call {at}, status {killed.returncode}")
+            assert killed.returncode in (0, 4), killed.stderr
+            assert len(re.findall(LOST, killed.stderr)) == (killed.returncode == 4), killed.stderr
             resume = ["--resume"]
         dump.unlink(missing_ok=True)
         done = start(
@@ -439,9 +443,6 @@ def is_running(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
-
-
-LOST = r"outboard-sial: lost rank (\d), a (worker|server) on \S+: (killed by signal 9|no sign)"
 
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
