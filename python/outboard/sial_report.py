@@ -40,7 +40,7 @@ def _matters(line: dict[str, Any], whole: float) -> bool:
 
 
 def _statements(lines: list[dict[str, Any]], whole: float) -> Table:
-    table = _table("line", "executed", "time", "of all", "waited")
+    table = new_table("line", "executed", "time", "of all", "waited")
     for line in lines:
         seconds, wait = line.get("seconds", 0.0), line.get("wait_s", 0.0)
         table.add_row(
@@ -51,7 +51,7 @@ def _statements(lines: list[dict[str, Any]], whole: float) -> Table:
 
 
 def _gets(lines: list[dict[str, Any]]) -> Table:
-    table = _table(
+    table = new_table(
         "get", "operands", "without\na wait", "first uses\nwithout", "on\ndemand", "ahead", "late",
         "unused", "evicted", "depth", "received", "waited",
     )  # fmt: skip
@@ -67,7 +67,8 @@ def _gets(lines: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _table(first: str, *others: str) -> Table:
+def new_table(first: str, *others: str) -> Table:
+    """Returns a table with numbers behind its first column."""
     from rich import box
     from rich.table import Table
 

@@ -10,6 +10,7 @@ from types import ModuleType
 import click
 
 from outboard import values
+from outboard.commands import _sial_explain
 from outboard.errors import OutboardError
 from outboard.sial.files import replace_file
 
@@ -27,6 +28,7 @@ def command() -> None:
     Examples:
       outboard sial compile product.sial               writes product.sialc
       outboard sial compile --check-only *.sial        only looks for mistakes
+      outboard sial explain job.toml -n 4              says what a run will need
       outboard sial run job.toml -n 4                  runs a job on 4 ranks
       outboard sial export job.toml                    shows what a job has saved
       outboard sial disassemble product.sialc          shows the byte code as text
@@ -195,6 +197,9 @@ def run(
         sys.exit(start.run_and_report(job_to_start, sys.stderr))
     line, environment = start.command_line(job_to_start)
     os.execve(line[0], line, environment)
+
+
+command.add_command(_sial_explain.explain)
 
 
 @command.command("export")

@@ -61,6 +61,7 @@ Worker::Step Worker::halt() {
     fetched_.forget_all();  // counts those that nobody needed
   }
   if (setting_.report && !counts_added_) {
+    counts_.memory[rank_] = {store_.peak_bytes(), fetched_.peak_bytes()};
     if (const Step step = add_counts(); step != Step::next) return step;
     counts_added_ = true;
   }

@@ -13,6 +13,7 @@ void for_each_counter(Counts& counts, Visit visit) {
     visit(get.demand_ns), visit(get.late_ns);
   }
   for (auto& one : counts.instructions) visit(one.count), visit(one.ns), visit(one.wait_ns);
+  for (auto& one : counts.memory) visit(one.block_bytes), visit(one.fetched_bytes);
   visit(counts.run_ns);
 }
 

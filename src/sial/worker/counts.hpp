@@ -30,9 +30,16 @@ struct InstructionCounts {
   std::int64_t wait_ns = 0;  ///< waiting for messages
 };
 
+/// The most memory of one worker.
+struct MemoryPeaks {
+  std::uint64_t block_bytes = 0;    ///< statics, temps and locals
+  std::uint64_t fetched_bytes = 0;  ///< blocks of distributed arrays
+};
+
 struct WorkerCounts {
   std::vector<GetCounts> gets;                  ///< per access of the program
   std::vector<InstructionCounts> instructions;  ///< empty, or per instruction
+  std::vector<MemoryPeaks> memory;              ///< empty, or per worker
   std::int64_t run_ns = 0;                      ///< from the start to the last barrier
 };
 
