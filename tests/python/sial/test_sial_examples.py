@@ -85,3 +85,100 @@ def test_power(native: paths.Native, tmp_path: Path, seed: int, workers: int, se
     assert state["scalars"]["eigenvalue"] == pytest.approx(values[-1], abs=1e-9)
     vector = example.saved("eigenvector")
     np.testing.assert_allclose(np.abs(vector @ vectors[:, -1]), 1.0, atol=1e-9)
+
+
+def starts(extents: list[int]) -> list[int]:
+    return [0, *np.cumsum(extents).tolist()]
+
+
+def filled(first: Any, *dimensions: list[int]) -> Array:
+    """Returns an array whose blocks count up from `first(segment numbers from 1)` column by
+    column."""
+    whole = np.zeros([sum(extents) for extents in dimensions])
+    for segments in np.ndindex(*map(len, dimensions)):
+        shape = [extents[s] for extents, s in zip(dimensions, segments, strict=True)]
+        block = first(*(s + 1 for s in segments)) + np.arange(np.prod(shape))
+        place = tuple(
+            slice(starts(extents)[s], starts(extents)[s + 1])
+            for extents, s in zip(dimensions, segments, strict=True)
+        )
+        whole[place] = block.reshape(shape, order="F")
+    return whole
+
+
+SEGMENTS = [3, 2, 4]
+
+
+@pytest.mark.parametrize(("workers", "servers"), RANKS)
+def test_contraction_small(
+    native: paths.Native, tmp_path: Path, seed: int, workers: int, servers: int
+) -> None:
+    example = Example(native, tmp_path, "contraction_small", "contraction_small.sial")
+    total = example.run(workers, servers, seed)["statics"]["total"]
+    cyclic = lambda array: (array - 1) % 20 + 1  # noqa: E731
+    a = cyclic(filled(lambda *_: 1, SEGMENTS, SEGMENTS, SEGMENTS, SEGMENTS))
+    b = cyclic(filled(lambda *_: 1, SEGMENTS, SEGMENTS))
+    got = np.array(total["data"]).reshape(total["shape"], order="F")
+    np.testing.assert_array_equal(got, np.einsum("ijkl,jk->il", a, b))
+
+
+@pytest.mark.parametrize(("workers", "servers"), RANKS)
+def test_ladder(
+    native: paths.Native, tmp_path: Path, seed: int, workers: int, servers: int
+) -> None:
+    example = Example(native, tmp_path, "ladder", "ladder.sial")
+    example.run(workers, servers, seed)
+    ao = (SEGMENTS,) * 4
+    integrals = filled(lambda p, q, r, s: 0.001 * (p + 2 * q - r - 2 * s), *ao)
+    t = filled(lambda p, i, r, j: 0.01 * (3 * p - i + r * j), SEGMENTS, [2, 1], SEGMENTS, [2, 1])
+    expected = np.einsum("pmqn,piqj->minj", integrals, t)
+    np.testing.assert_allclose(example.saved("ladder1"), expected, rtol=1e-12)
+    np.testing.assert_allclose(example.saved("ladder2"), expected.transpose(2, 3, 0, 1), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("workers", "servers"), RANKS)
+def test_triangular(
+    native: paths.Native, tmp_path: Path, seed: int, workers: int, servers: int
+) -> None:
+    example = Example(native, tmp_path, "triangular", "triangular.sial")
+    example.run(workers, servers, seed)
+    whole = filled(lambda i, j: i - 2 * j, SEGMENTS, SEGMENTS)
+    segment = np.repeat(range(len(SEGMENTS)), SEGMENTS)
+    upper = np.where(segment[:, None] < segment, whole, 0.0)
+    diagonal = np.where(segment[:, None] == segment, whole, 0.0)
+    symmetric_matrix = upper + upper.T + diagonal + diagonal.T
+    x = filled(lambda i: i, SEGMENTS)
+    np.testing.assert_array_equal(example.saved("y"), symmetric_matrix @ x)
+
+
+@pytest.mark.parametrize(("workers", "servers"), RANKS)
+def test_parts(native: paths.Native, tmp_path: Path, seed: int, workers: int, servers: int) -> None:
+    example = Example(native, tmp_path, "parts", "parts.sial")
+    example.run(workers, servers, seed)
+    # Segments of 3, 2 and 4 elements in at most 3 parts, the longer parts first.
+    part = np.array([1, 2, 3, 1, 2, 1, 1, 2, 3])
+    sign = np.where((part[:, None] + part) % 2 == 1, -1.0, 1.0)
+    expected = sign * filled(lambda i, j: 10 * i + j, SEGMENTS, SEGMENTS)
+    np.testing.assert_array_equal(example.saved("chessboard"), expected)
+
+
+@pytest.mark.parametrize(("workers", "servers"), RANKS)
+def test_sections(
+    native: paths.Native, tmp_path: Path, seed: int, workers: int, servers: int
+) -> None:
+    example = Example(native, tmp_path, "sections", "sections.sial")
+    state = example.run(workers, servers, seed)
+    total = sum(np.sum((np.arange(n**2) + 2.0) ** 2) for n in SEGMENTS)
+    assert state["scalars"]["total"] == total
+
+
+@pytest.mark.parametrize(("workers", "servers"), RANKS)
+def test_large(native: paths.Native, tmp_path: Path, seed: int, workers: int, servers: int) -> None:
+    example = Example(native, tmp_path, "large", "square.sial")
+    report = tmp_path / "report.json"
+    state = example.run(workers, servers, seed, "--report", report)
+    segment = np.repeat(np.arange(1.0, 7.0), [30, 30, 30, 20, 20, 10])
+    a = segment[:, None] + segment
+    assert state["scalars"]["total"] == np.sum((a @ a) ** 2)
+    peaks = json.loads(report.read_text())[0]["memory"]["servers"]
+    assert max(peaks) <= 40 * 1024
