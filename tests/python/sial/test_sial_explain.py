@@ -396,6 +396,18 @@ def test_what_depends_on_values_is_said(tmp_path: Path, case: str) -> None:
     assert [lines[at] for at in assigned] == [times] * len(assigned)
 
 
+def test_schedules_that_a_run_decides_are_said(tmp_path: Path) -> None:
+    body = '  pardo i, j "guided"\n    put d[i,j] = 1.0\n  endpardo i, j\n'
+    (found,) = explain(prepare(tmp_path, f"{HEAD}{body}endsial p\n"), 3)
+    (note,) = found["unknown"]
+    assert "as if they were balanced" in note
+    plain = body.replace(' "guided"', "")
+    job = prepare(tmp_path, f"{HEAD}{plain}endsial p\n")
+    assert explain(job, 3)[0]["unknown"] == []
+    job.write_text(JOB + "[run]\nschedule = 'measured'\n")
+    assert explain(job, 3)[0]["unknown"] == [note]
+
+
 def test_rounds_limit_loops_that_converge(tmp_path: Path) -> None:
     body = "  index r = 1:50\n  index one = 1:1\n  static v[one]\n  do r\n    do one\n"
     body += "      x = v[one]\n    enddo one\n    if x > 1.0\n      exit\n    endif\n  enddo r\n"

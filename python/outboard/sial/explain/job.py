@@ -13,6 +13,7 @@ from outboard.sial.records import NONE, Program
 from outboard.values import parse_size
 
 _DEFAULT_PARTS = 4
+DECIDED_BY_RUN = ("guided", "measured")  # schedules
 
 
 @dataclass
@@ -37,6 +38,7 @@ class Options:
     worker_memory: int = 0
     server_memory: int = 0
     static_schedule: bool = False
+    decided_by_run: bool = False  # who computes an iteration of a pardo
     drop_cache: bool = False
     rounds: int = 0  # of loops that `exit` may leave; 0: all
     folders: tuple[Path, ...] = field(default=())
@@ -113,6 +115,7 @@ def options_of(job: Job, ranks: int, given: dict[str, Any]) -> Options:
         worker_memory=_size(choose("worker_memory", 0)),
         server_memory=_size(choose("server_memory", 0)),
         static_schedule=choose("schedule", "balanced") == "static",
+        decided_by_run=choose("schedule", "balanced") in DECIDED_BY_RUN,
         drop_cache=bool(given.get("drop_cache") or job.run.get("drop_cache", False)),
         rounds=int(given.get("rounds") or 0),
     )

@@ -11,7 +11,7 @@ from outboard.sial.explain.code import DESTINATIONS, Code
 from outboard.sial.explain.counts import Counts, Estimate, Peak
 from outboard.sial.explain.expressions import Stack
 from outboard.sial.explain.geometry import ELEMENT_BYTES, Geometry
-from outboard.sial.explain.job import Options, Sizes
+from outboard.sial.explain.job import DECIDED_BY_RUN, Options, Sizes
 from outboard.sial.explain.lanes import Array, Lanes, Temp, Value
 from outboard.sial.opcodes import Op
 from outboard.sial.records import NONE, Program
@@ -192,6 +192,12 @@ class Statements:
         """Says whether a pardo's iterations are divided by their number among all of them."""
         schedule = self.code.loops[loop]["schedule"]
         named = "" if schedule == NONE else self.program.string(schedule)
+        if self.options.decided_by_run or named in DECIDED_BY_RUN:
+            self.note(
+                self.code.loops[loop]["begin"],
+                "the run decides who computes an iteration; iterations are counted as if they were "
+                "balanced",
+            )
         return self.options.static_schedule or named == "static" or self.code.leaves(loop)
 
     def end_pardo(self, loop: int, survivors: int) -> None:
