@@ -327,7 +327,7 @@ int run_programs(ob::apps::Ranks& ranks, Job& job,
       // In one process, all workers share the job's copy: worker 0 leaves its own.
       if (rank == 0 || !ranks.first()) keep_statics(loaded.program, worker, job);
       if (!options.dump_state.empty()) dump.add(loaded.program, rank, worker);
-      if (rank == 0 && setting.report) report.add(setting, worker);
+      if (rank == 0 && setting.report) report.add(setting, worker, ranks.server_peaks());
     });
     if (!done.ok()) return complain(done, status_of(done));
   }

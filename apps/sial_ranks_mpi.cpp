@@ -22,6 +22,9 @@ class MpiRanks final : public Ranks {
     return rank_.run(setting, server_options(options_, rank),
                      [&](sial::Worker& worker) { look(rank, worker); });
   }
+  const std::vector<std::uint64_t>& server_peaks() const noexcept override {
+    return rank_.server_peaks();
+  }
   std::string dump_path(const std::string& path) const override {
     return path + "." + std::to_string(exchange_->rank());
   }
@@ -46,6 +49,9 @@ class OneMpiRank final : public Ranks {
   Status compare(std::uint64_t checksum) override { return here_->compare(checksum); }
   Status run(const sial::WorkerSetting& setting, const Look& look) override {
     return here_->run(setting, look);
+  }
+  const std::vector<std::uint64_t>& server_peaks() const noexcept override {
+    return here_->server_peaks();
   }
   std::string dump_path(const std::string& path) const override { return path; }
   void close(int status) override {

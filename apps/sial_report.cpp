@@ -47,7 +47,8 @@ void add_get(Json& line, const sial::GetCounts& counts, unsigned workers) {
 SialReport::SialReport() : text_(std::make_unique<Text>()) {}
 SialReport::~SialReport() = default;
 
-void SialReport::add(const sial::WorkerSetting& setting, const sial::Worker& worker) {
+void SialReport::add(const sial::WorkerSetting& setting, const sial::Worker& worker,
+                     const std::vector<std::uint64_t>& server_peaks) {
   const sial::Program& program = *setting.program;
   const sial::WorkerCounts& counts = worker.counts();
   std::map<std::pair<std::uint32_t, std::uint32_t>, Json> lines;  // by source and line
@@ -96,6 +97,12 @@ void SialReport::add(const sial::WorkerSetting& setting, const sial::Worker& wor
                               {"line", line.line},
                               {"mean_s", 1e-9 * pardo.mean},
                               {"slowest_s", 1e-9 * pardo.slowest}});
+  }
+  Json& memory = json["memory"];
+  memory["servers"] = server_peaks;
+  memory["workers"] = Json::array();
+  for (const sial::MemoryPeaks& one : counts.memory) {
+    memory["workers"].push_back({{"blocks", one.block_bytes}, {"fetched", one.fetched_bytes}});
   }
   text_->programs.push_back(std::move(json));
 }

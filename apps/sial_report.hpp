@@ -2,8 +2,10 @@
 // The report of a job: each line of its programs with its time and its waits, as JSON.
 // Source: docs/sial/runtime.md, "Report"
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/status.hpp"
 #include "sial/worker/worker.hpp"
@@ -16,7 +18,9 @@ class SialReport {
   ~SialReport();
   /// Adds a program that has finished.
   /// @param worker one of its workers; its counters are the sums over all workers
-  void add(const sial::WorkerSetting& setting, const sial::Worker& worker);
+  /// @param server_peaks most bytes of blocks of each server
+  void add(const sial::WorkerSetting& setting, const sial::Worker& worker,
+           const std::vector<std::uint64_t>& server_peaks);
   /// Writes the file.   Errors: unavailable
   Status write(const std::string& path) const;
 

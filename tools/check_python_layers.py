@@ -51,7 +51,10 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "keys": ("errors",),
     "members": ("keys",),
     "pool": ("keys", "version"),
-    "sial": ("errors",),
+    "sial": ("errors", "values"),
+    "sial_explain": ("errors", "sial", "sial_saved"),
+    "sial_explain_line": ("errors", "report", "sial", "sial_explain", "sial_explain_text"),
+    "sial_explain_text": ("report", "sial", "sial_explain", "sial_report"),
     # The work of one command.
     "demo": ("settings",),
     "sial_jobs": ("paths", "sial", "sial_report", "version"),

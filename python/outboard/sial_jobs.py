@@ -129,10 +129,14 @@ def run_and_report(start: Start, to: IO[str]) -> int:
     return status
 
 
+def runtime() -> Path:
+    """Returns the program that runs jobs in one process."""
+    return _program(paths.require_native().daemon.parent, "outboard-sial")
+
+
 def import_line(file: Path, job: Path) -> list[str]:
     """Returns the command that converts a job of the older form."""
-    program = _program(paths.require_native().daemon.parent, "outboard-sial")
-    return [str(program), str(job), "--import", str(file)]
+    return [str(runtime()), str(job), "--import", str(file)]
 
 
 def _keys(job: Path) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def _matters(line: dict[str, Any], whole: float) -> bool:
 def _statements(lines: list[dict[str, Any]], whole: float) -> Table:
     headings = ["executed", "time", "of all", "waited"]
     placed = any("on_device" in line for line in lines)
-    table = _table("line", *headings, *(["on a device"] if placed else []))
+    table = new_table("line", *headings, *(["on a device"] if placed else []))
     for line in lines:
         seconds, wait = line.get("seconds", 0.0), line.get("wait_s", 0.0)
         table.add_row(
@@ -64,7 +64,7 @@ def _statements(lines: list[dict[str, Any]], whole: float) -> Table:
 
 
 def _pardos(pardos: list[dict[str, Any]]) -> Table:
-    table = _table("pardo", "mean of\nworkers", "slowest\nworker", "spread")
+    table = new_table("pardo", "mean of\nworkers", "slowest\nworker", "spread")
     for one in pardos:
         mean, slowest = one["mean_s"], one["slowest_s"]
         table.add_row(
@@ -75,7 +75,7 @@ def _pardos(pardos: list[dict[str, Any]]) -> Table:
 
 
 def _gets(lines: list[dict[str, Any]]) -> Table:
-    table = _table(
+    table = new_table(
         "get", "operands", "without\na wait", "first uses\nwithout", "on\ndemand", "ahead", "late",
         "unused", "evicted", "depth", "received", "waited",
     )  # fmt: skip
@@ -91,7 +91,8 @@ def _gets(lines: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _table(first: str, *others: str) -> Table:
+def new_table(first: str, *others: str) -> Table:
+    """Returns a table with numbers behind its first column."""
     from rich import box
     from rich.table import Table
 

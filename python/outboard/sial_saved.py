@@ -138,6 +138,15 @@ def _write_blocks(saved: Saved, part: Path) -> None:
     whole.flush()
 
 
+def block_numbers(saved: Saved) -> list[int]:
+    """Returns the numbers of the blocks of a distributed array."""
+    numbers = []
+    for path in saved.files:
+        with path.open("rb") as file:
+            numbers += [number for number, _, _, _ in _index(path, file.read)]
+    return numbers
+
+
 def _blocks(saved: Saved) -> Iterator[tuple[int, np.ndarray]]:
     """Yields the number and the elements of each block."""
     import xxhash

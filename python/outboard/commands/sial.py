@@ -10,6 +10,7 @@ from types import ModuleType
 import click
 
 from outboard import values
+from outboard.commands import _sial_explain
 from outboard.errors import OutboardError
 from outboard.sial.files import replace_file
 
@@ -32,6 +33,7 @@ def command() -> None:
     Examples:
       outboard sial compile product.sial               writes product.sialc
       outboard sial compile --check-only *.sial        only looks for mistakes
+      outboard sial explain job.toml -n 4              says what a run will need
       outboard sial run job.toml -n 4                  runs a job on 4 ranks
       outboard sial export job.toml                    shows what a job has saved
       outboard sial disassemble product.sialc          shows the byte code as text
@@ -248,6 +250,9 @@ def run(
     if ranks > 1:
         sys.exit(start.run_ranks(line, environment))
     os.execve(line[0], line, environment)
+
+
+command.add_command(_sial_explain.explain)
 
 
 @command.command("export")

@@ -364,7 +364,7 @@ Worker::Step Worker::allocate_contiguous() {
   if (!block.ok()) return fail("R10 " + block.status().message());
   made.block = std::move(*block);
   std::fill_n(made.block->data(), made.block->elements(), 0.0);
-  store_.regions(array).push_back(std::move(made));
+  store_.add_region(array, std::move(made));
   depth_ -= count;
   return Step::next;
 }
@@ -380,7 +380,7 @@ Worker::Step Worker::deallocate_contiguous() {
     return fail("R06 no region of " + program_.arrays[array].name +
                 " was allocated with these bounds");
   }
-  regions.erase(found);
+  store_.remove_region(array, found);
   depth_ -= count;
   return Step::next;
 }

@@ -18,6 +18,7 @@ Status BlockStore::allocate_statics() {
     auto made = pool_.allocate(geometry_.whole(array));
     if (!made.ok()) return made.status().in("static " + program_.arrays[array].name);
     statics_[array] = std::move(*made);
+    hold(statics_[array]->bytes());
     std::fill_n(statics_[array]->data(), statics_[array]->elements(), 0.0);
   }
   return {};
@@ -32,6 +33,7 @@ Result<BlockPtr*> BlockStore::add(const BlockPlace& place, std::size_t depth) {
   OB_ASSIGN_OR_RETURN(BlockPtr made, pool_.allocate(place.shape));
   BlockPtr& block = blocks_[place.array][place.number];
   block = std::move(made);
+  hold(block->bytes());
   if (program_.arrays[place.array].storage == Storage::temp && depth > 0) {
     if (ending_.size() < depth) ending_.resize(depth);
     ending_[depth - 1].emplace_back(place.array, place.number);
@@ -40,17 +42,22 @@ Result<BlockPtr*> BlockStore::add(const BlockPlace& place, std::size_t depth) {
 }
 
 void BlockStore::remove(std::uint32_t array, std::uint64_t number) noexcept {
-  blocks_[array].erase(number);
+  const auto found = blocks_[array].find(number);
+  if (found == blocks_[array].end()) return;
+  bytes_ -= found->second->bytes();
+  blocks_[array].erase(found);
 }
 
 void BlockStore::remove_all(std::uint32_t array) noexcept {
+  for (const auto& [number, block] : blocks_[array]) bytes_ -= block->bytes();
+  for (const LocalRegion& region : regions_[array]) bytes_ -= region.block->bytes();
   blocks_[array].clear();
   regions_[array].clear();
 }
 
 void BlockStore::end_iteration(std::size_t depth) noexcept {
   if (depth == 0 || depth > ending_.size()) return;
-  for (const auto& [array, number] : ending_[depth - 1]) blocks_[array].erase(number);
+  for (const auto& [array, number] : ending_[depth - 1]) remove(array, number);
   ending_[depth - 1].clear();
 }
 
@@ -67,6 +74,21 @@ void BlockStore::set_ending(const std::vector<Ending>& ending) {
     if (ending_.size() <= one.depth) ending_.resize(static_cast<std::size_t>(one.depth) + 1);
     ending_[one.depth].emplace_back(one.array, one.number);
   }
+}
+
+void BlockStore::hold(std::uint64_t bytes) noexcept {
+  bytes_ += bytes;
+  peak_bytes_ = std::max(peak_bytes_, bytes_);
+}
+
+void BlockStore::add_region(std::uint32_t array, LocalRegion region) {
+  hold(region.block->bytes());
+  regions_[array].push_back(std::move(region));
+}
+
+void BlockStore::remove_region(std::uint32_t array, std::vector<LocalRegion>::iterator region) {
+  bytes_ -= region->block->bytes();
+  regions_[array].erase(region);
 }
 
 LocalRegion* BlockStore::region_around(std::uint32_t array, const std::int64_t* bounds) noexcept {

@@ -57,6 +57,7 @@ class BlockStore {
   void set_ending(const std::vector<Ending>& ending);
   /// Adds a block. A temp needs a place in set_ending() as well.
   void insert(std::uint32_t array, std::uint64_t number, BlockPtr block) {
+    hold(block->bytes());
     blocks_[array][number] = std::move(block);
   }
 
@@ -67,6 +68,13 @@ class BlockStore {
       for (const auto& [number, block] : blocks_[array]) visit(array, number, block);
     }
   }
+  /// Adds a region, or removes one, which lies in regions(array).
+  void add_region(std::uint32_t array, LocalRegion region);
+  void remove_region(std::uint32_t array, std::vector<LocalRegion>::iterator region);
+
+  /// Returns the highest number of bytes that were held. Copies that messages hold do not count.
+  std::uint64_t peak_bytes() const noexcept { return peak_bytes_; }
+
   /// Calls `visit(array, number, block)` for each temp and local.
   template <class Visit>
   void for_each(Visit visit) const {
@@ -76,6 +84,8 @@ class BlockStore {
   }
 
  private:
+  void hold(std::uint64_t bytes) noexcept;
+
   const Program& program_;
   const Geometry& geometry_;
   BlockPool& pool_;
@@ -84,6 +94,8 @@ class BlockStore {
   std::vector<std::vector<LocalRegion>> regions_;
   // Per loop around, from outside: the temps that end with its iteration.
   std::vector<std::vector<std::pair<std::uint32_t, std::uint64_t>>> ending_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t peak_bytes_ = 0;
 };
 
 }  // namespace ob::sial

@@ -320,8 +320,7 @@ Status Worker::read_held(StateReader& state, const Checkpoint& from) {
           store_.insert(one.array, one.number, std::move(block));
         } else {
           const std::size_t count = 2 * program_.arrays[one.array].indices.size();
-          store_.regions(one.array).push_back(
-              {{one.bounds.begin(), one.bounds.begin() + static_cast<long>(count)},
+          store_.add_region(one.array, {{one.bounds.begin(), one.bounds.begin() + static_cast<long>(count)},
                std::move(block)});
         }
       }};

@@ -34,8 +34,9 @@ Worker::Step Worker::execute_counted() {
   const bool measures = op >= Opcode::block_fill || op == Opcode::barrier ||
                         op == Opcode::section_end || op == Opcode::halt;
   if (!measures) {
-    ++counts.count;
-    return execute();
+    const Step step = execute();
+    if (step != Step::wait) ++counts.count;  // it starts again after a wait
+    return step;
   }
   const std::int64_t began = now_ns();
   if (waits_since_ns_ != 0) counts.wait_ns += began - waits_since_ns_;

@@ -33,9 +33,16 @@ struct InstructionCounts {
   std::uint64_t on_device = 0;  ///< executions on the device
 };
 
+/// The most memory of one worker.
+struct MemoryPeaks {
+  std::uint64_t block_bytes = 0;    ///< statics, temps and locals
+  std::uint64_t fetched_bytes = 0;  ///< blocks of distributed arrays
+};
+
 struct WorkerCounts {
   std::vector<GetCounts> gets;                  ///< per access of the program
   std::vector<InstructionCounts> instructions;  ///< empty, or per instruction
+  std::vector<MemoryPeaks> memory;              ///< empty, or per worker
   std::int64_t run_ns = 0;                      ///< from the start to the last barrier
   DeviceTraffic device;                         ///< of the process, until its worker ended
 };

@@ -21,6 +21,7 @@ void FetchedBlocks::arrive(FetchedBlock& entry, ConstBlockPtr block) {
   if (entry.block == nullptr) return;
   entry.last_use = ++clock_;
   bytes_ += entry.block->bytes();
+  peak_bytes_ = std::max(peak_bytes_, bytes_);
   counts_[entry.access].bytes += entry.block->bytes();
   if (limit_bytes_ != 0 && bytes_ > limit_bytes_) evict();
 }

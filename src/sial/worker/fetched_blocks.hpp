@@ -47,6 +47,9 @@ class FetchedBlocks {
   /// True while more blocks may be fetched ahead.
   bool has_room() const noexcept { return limit_bytes_ == 0 || bytes_ < limit_bytes_ / 4 * 3; }
 
+  /// Returns the highest number of bytes that were kept.
+  std::uint64_t peak_bytes() const noexcept { return peak_bytes_; }
+
   void forget(std::uint32_t array, std::uint64_t number);
   void forget_all(std::uint32_t array);
   void forget_all();
@@ -64,6 +67,7 @@ class FetchedBlocks {
   std::vector<GetCounts>& counts_;
   std::vector<Blocks> blocks_;
   std::uint64_t bytes_ = 0;
+  std::uint64_t peak_bytes_ = 0;
   std::uint64_t clock_ = 0;
 };
 

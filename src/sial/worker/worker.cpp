@@ -21,7 +21,8 @@ Worker::Worker(const WorkerSetting& setting, Rank rank, Exchange& exchange)
       pardo_times_(program_, setting.binding->layout, setting.workers),
       generations_(program_.arrays.size()),
       counts_{std::vector<GetCounts>(program_.accesses.size()),
-              std::vector<InstructionCounts>(setting.report ? program_.code.size() : 0)},
+              std::vector<InstructionCounts>(setting.report ? program_.code.size() : 0),
+              std::vector<MemoryPeaks>(setting.report ? setting.workers : 0)},
       // The other half is for temps and locals.
       fetched_(program_.arrays.size(), setting.memory_bytes / 2, counts_.gets),
       look_ahead_(program_, setting.prefetch_depths, *this, counts_.gets),

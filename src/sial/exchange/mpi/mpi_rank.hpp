@@ -1,7 +1,10 @@
 #pragma once
 // One program on one MPI process, which is a worker or a server.
 
+#include <cstdint>
 #include <deque>
+#include <functional>
+#include <vector>
 
 #include "base/status.hpp"
 #include "sial/exchange/mpi/mpi_exchange.hpp"
@@ -22,6 +25,8 @@ class MpiRank {
   /// Errors: those of a program, on every rank. The message is empty where another rank reports it.
   Status run(const WorkerSetting& setting, const BlockServer::Options& server,
              const std::function<void(Worker&)>& look);
+  /// Returns the most bytes of blocks that each server held in the last program. For workers.
+  const std::vector<std::uint64_t>& server_peaks() const noexcept { return server_peaks_; }
 
  private:
   Status run_worker(const WorkerSetting& setting, const std::function<void(Worker&)>& look);
@@ -32,6 +37,7 @@ class MpiRank {
 
   MpiExchange& exchange_;
   std::deque<Message> early_;  // messages of the next program
+  std::vector<std::uint64_t> server_peaks_;
 };
 
 }  // namespace ob::sial
