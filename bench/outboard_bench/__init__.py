@@ -23,6 +23,7 @@ from outboard_bench import (
     products,
     programs,
     ring,
+    sial,
     startup,
 )
 from outboard_bench.compiled import PREFIX, Program
@@ -65,6 +66,7 @@ def written_here() -> dict[str, Benchmark]:
         products.Products(),
         programs.Programs(),
         ring.Ring(),
+        sial.Sial(),
         startup.Startup(),
     ]
     return {benchmark.name: benchmark for benchmark in all_of_them}
