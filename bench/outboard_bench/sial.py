@@ -13,7 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from outboard.errors import OutboardError
-from outboard_bench import places, plot, rows, sial_bars, sial_hosts, sial_prefetch
+from outboard_bench import (
+    places,
+    plot,
+    rows,
+    sial_bars,
+    sial_contractions,
+    sial_hosts,
+    sial_interpreter,
+    sial_memory,
+    sial_prefetch,
+    sial_transfers,
+)
 from outboard_bench.link import Link
 from outboard_bench.native_program import CHECK_BURST
 from outboard_bench.netns import ended_by_exception, require_root
@@ -22,8 +33,16 @@ from outboard_bench.sial_hosts import Hosts
 
 Part = Callable[[Hosts, argparse.Namespace, Path], tuple[list[rows.Row], list[Bar]]]
 # The parts whose ranks are on two hosts, and those whose ranks are on this one.
-_OVER_LINK: Mapping[str, Part] = {"prefetch": sial_prefetch.measure}
-_HERE: Mapping[str, Part] = {}
+_OVER_LINK: Mapping[str, Part] = {
+    "prefetch": sial_prefetch.measure,
+    "transfers": sial_transfers.measure,
+}
+_HERE: Mapping[str, Part] = {
+    "interpreter": sial_interpreter.measure,
+    "contraction": sial_contractions.measure,
+    "spill": sial_memory.measure_spill,
+    "scale": sial_memory.measure_scale,
+}
 PARTS = (*_OVER_LINK, *_HERE)
 SKIPPED = 77  # SKIP_RETURN_CODE of the test
 _EPILOG = """
@@ -31,6 +50,7 @@ examples:
   outboard bench sial                                  all parts, with their bars
   outboard bench sial prefetch --depths 0,1,4,auto
   outboard bench sial prefetch --over size --runs 5
+  outboard bench sial interpreter contraction spill    needs no root
 """
 
 
@@ -157,6 +177,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     add("--extent", type=int, default=200, help="prefetch: of the square blocks")
     add("--blocks", type=int, default=100, help="prefetch: that the worker fetches")
+    add("--full", action="store_true", help="scale: ten million blocks in place of one million")
     add("--check", action="store_true", help="tiny ones once, to see that all of it runs")
     options = parser.parse_args(arguments)
     options.asked = bool(options.parts)

@@ -16,7 +16,7 @@ from outboard_bench import native_program
 from outboard_bench.sial_hosts import Hosts
 
 _PROGRAMS = Path(__file__).parents[1] / "sial"
-_TIMEOUT_S = 900.0
+_TIMEOUT_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,9 @@ class Report:
         """Returns the counters of the first line that begins with this text."""
         return self.lines[self._number(text)]
 
+    def last_line(self, text: str) -> Mapping[str, Any]:
+        return self.lines[self._number(text, -1)]
+
     def seconds(self, first: str, last: str, which: int = 0) -> float:
         """Returns the seconds of a worker from the first line that begins so to the next one that
         begins with `last`: those that it computed, and those that it waited. `which` counts the
@@ -77,7 +80,6 @@ class Report:
         end = self._number(last, begins=begin)
         found = [self.lines[number] for number in range(begin, end + 1) if number in self.lines]
         whole = sum(line.get("seconds", 0.0) + line.get("wait_s", 0.0) for line in found)
-        # Operands are awaited at the lines that read them, and these wait_s belong to them.
         return float(whole) / self.workers
 
     def _number(self, text: str, which: int = 0, begins: int = 0) -> int:
@@ -102,14 +104,21 @@ def run(
 
 
 def command_line(
-    hosts: Hosts | None, file: Path, workers: int, servers: int, options: Sequence[str] = ()
+    hosts: Hosts | None,
+    file: Path,
+    workers: int,
+    servers: int,
+    options: Sequence[str] = (),
+    before: Sequence[str] = (),
 ) -> list[str]:
+    """Returns the command of a job. `before` are words in front of each rank's program."""
     native = paths.require_native()
     if hosts is None:
         return [str(native_program.require(native, "outboard-sial")), str(file), *options]
     program = native_program.require(native, f"outboard-sial-{hosts.mpi}")
     divided = ["--workers", str(workers), "--servers", str(servers)]
-    return hosts.command(workers, servers, [str(program), str(file), *divided, *options])
+    words = [*before, str(program), str(file), *divided, *options]
+    return hosts.command(workers, servers, words)
 
 
 def finish(command: Sequence[str]) -> str:
