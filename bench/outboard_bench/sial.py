@@ -14,6 +14,7 @@ from typing import Any
 
 from outboard.errors import OutboardError
 from outboard_bench import (
+    machine,
     places,
     plot,
     rows,
@@ -64,6 +65,7 @@ class Sial:
 
     def run(self, arguments: Sequence[str], json_file: Path | None) -> int:
         options = parse(arguments)
+        machine.say_if_busy()
         with (
             ended_by_exception(),
             tempfile.TemporaryDirectory(prefix="outboard-bench-") as name,

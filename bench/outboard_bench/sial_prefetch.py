@@ -21,7 +21,7 @@ VARIABLES = ("depth", "range", "size")
 # By SIA's definition, an operand that is there already is a hit. These are what one block is read
 # by: both factors, `busy_compute` and the put.
 QUANTITIES = ("hit ratio", "first-use hits", "first wait", "mean wait", "loop")
-_UNITS = ("", "", "ms", "ms", "ms")
+_UNITS = ("ratio", "ratio", "ms", "ms", "ms")
 # A computation that takes so many times as long as the transfer of its block.
 _COMPUTE = 1.5
 
