@@ -4,7 +4,7 @@
 //   round     rank 0 asks the server with 8 bytes, which answers with so many; the least of all
 //   from, to, both  streams of messages from the server to all others at once, to it, and both at
 //             once; the seconds are those of one message each way, at the server's end of the link
-//   barrier   MPI_Barrier() of all ranks but the last
+//   barrier   MPI_Barrier() of all ranks but the last, with --barriers
 //
 // bench/outboard_bench/sial_messages.py runs it, over emulated links.
 
@@ -25,7 +25,6 @@ namespace {
 
 // Messages of a stream that are under way: one fills the link while the next one starts.
 constexpr int kUnderWay = 2;
-constexpr int kBarriers = 200;
 
 struct Ranks {
   int rank = 0;
@@ -115,14 +114,14 @@ void stream(const Ranks& ranks, std::size_t bytes, int count, const Direction& d
   if (ranks.rank == 0) std::printf("%s,%zu,%.9g\n", direction.name, bytes, each);
 }
 
-void barriers(const Ranks& ranks) {
+void barriers(const Ranks& ranks, int count) {
   MPI_Comm others = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, ranks.serves() ? MPI_UNDEFINED : 0, ranks.rank, &others);
   if (ranks.serves()) return;
   MPI_Barrier(others);
   const double began = MPI_Wtime();
-  for (int i = 0; i < kBarriers; ++i) MPI_Barrier(others);
-  const double each = (MPI_Wtime() - began) / kBarriers;
+  for (int i = 0; i < count; ++i) MPI_Barrier(others);
+  const double each = (MPI_Wtime() - began) / count;
   if (ranks.rank == 0) std::printf("barrier,0,%.9g\n", each);
   MPI_Comm_free(&others);
 }
@@ -146,9 +145,12 @@ int main(int argc, char** argv) {
   CLI::App app{"Plain MPI messages between the first ranks and the last one."};
   std::vector<std::size_t> sizes;
   int count = 20;
+  int barrier_count = 0;
   app.add_option("--sizes", sizes, "of messages [bytes]")->delimiter(',');
   app.add_option("--count", count, "messages of each size to each rank")
       ->check(CLI::Range(1, 1000000));
+  app.add_option("--barriers", barrier_count, "how many of them [0]")
+      ->check(CLI::Range(0, 1000000));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& mistake) {
@@ -163,7 +165,7 @@ int main(int argc, char** argv) {
     round_trips(ranks, bytes, count);
     for (const Direction& direction : kDirections) stream(ranks, bytes, count, direction);
   }
-  barriers(ranks);
+  if (barrier_count > 0) barriers(ranks, barrier_count);
   std::fflush(stdout);
   MPI_Barrier(MPI_COMM_WORLD);  // nobody needs this rank any more
   leave_after_patience();

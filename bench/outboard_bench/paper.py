@@ -124,7 +124,7 @@ def _measure(name: str, *arguments: str) -> Measured:
         file = Path(folder) / "rows.json"
         status = _run(name, arguments, file)
         if status == sial.SKIPPED:
-            raise _SkippedError(f"the benchmark {name} needs root (its message is above)")
+            raise _SkippedError(f"the benchmark {name} lacks what it needs (its message is above)")
         if status != 0:
             raise OutboardError(f"the benchmark {name} failed (its message is above)")
         return rows.check(rows.load(file))

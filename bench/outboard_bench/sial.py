@@ -65,6 +65,9 @@ class Sial:
 
     def run(self, arguments: Sequence[str], json_file: Path | None) -> int:
         options = parse(arguments)
+        if options.check and (missing := sial_hosts.missing(options.mpi)):
+            print(f"skipped: {missing}", file=sys.stderr)
+            return SKIPPED
         machine.say_if_busy()
         with (
             ended_by_exception(),
@@ -89,7 +92,8 @@ class Sial:
         if options.check:
             _check(measured)
         missed = [bar.row.case for bar in bars if not bar.met]
-        print(f"{len(bars) - len(missed)} of {len(bars)} bars met")
+        if bars:
+            print(f"{len(bars) - len(missed)} of {len(bars)} bars met")
         return 0
 
     def draw(self, found: Sequence[Mapping[str, Any]], file: Path) -> None:

@@ -4,6 +4,7 @@ link between them. Or on one host, where they share memory."""
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import shutil
 import tempfile
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from outboard import paths
 from outboard.errors import OutboardError
 from outboard_bench.link import Link, Wrap
 from outboard_bench.netns import inside
@@ -54,6 +56,17 @@ class Hosts:
             for name, value in self.settings.items():
                 command += ["-env", name, value]
         return self.wrap([*command, *words])
+
+
+def missing(mpi: str) -> str:
+    """Returns what this machine lacks for a run; empty if it lacks nothing."""
+    if importlib.util.find_spec("lark") is None:
+        return "the compiler of SIAL needs lark (pip install 'outboard[sial]')"
+    folder = paths.require_native().daemon.parent
+    for name in (f"outboard-sial-{mpi}", f"mpi_messages_{mpi}"):
+        if not (folder / name).exists():
+            return f"{name} is not built"
+    return "" if shutil.which(f"mpiexec.{mpi}") else f"mpiexec.{mpi} is not there"
 
 
 def here(mpi: str) -> Hosts:

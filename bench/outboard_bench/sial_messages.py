@@ -15,18 +15,27 @@ Seconds = dict[tuple[str, int], float]
 _RUNS = 3
 
 
-def measure(hosts: Hosts, ranks: int, sizes: Sequence[int], count: int = 20) -> Seconds:
+def measure(
+    hosts: Hosts,
+    ranks: int,
+    sizes: Sequence[int],
+    count: int = 20,
+    *,
+    barriers: int = 0,
+    check: bool = False,
+) -> Seconds:
     """Returns the seconds of a message by kind and bytes: "round", "from", "to" and "both" as in
-    bench/mpi_messages.cpp, and ("barrier", 0). The last rank serves the others."""
+    bench/mpi_messages.cpp, and ("barrier", 0) if asked for. The last rank serves the others."""
     program = native_program.require(paths.require_native(), f"mpi_messages_{hosts.mpi}")
     words = [str(program), "--sizes", ",".join(map(str, sizes)), "--count", str(count)]
+    words += ["--barriers", str(barriers)]
     command = hosts.command(ranks - 1, 1, words)
     found: Seconds = {}
-    for _ in range(_RUNS):
+    for _ in range(1 if check else _RUNS):
         for line in sial_runs.finish(command).splitlines():
             what, size, seconds = line.split(",")
             key = what, int(size)
             found[key] = min(float(seconds), found.get(key, float("inf")))
-    if len(found) != 4 * len(set(sizes)) + 1:
+    if len(found) != 4 * len(set(sizes)) + (barriers > 0):
         raise OutboardError(f"mpi_messages measured too little: {sorted(found)}")
     return found

@@ -115,7 +115,7 @@ def measure(hosts: Hosts, options: argparse.Namespace, folder: Path) -> tuple[li
     found_rows: list[Row] = []
     bars: list[Bar] = []
     sizes = sorted({case.block_bytes for case in cases(options, False)})
-    plain = sial_messages.measure(hosts, 2, sizes)
+    plain = sial_messages.measure(hosts, 2, sizes, check=options.check)
     for computes in (True, False):
         found = _measure_mode(hosts, list(cases(options, computes)), plain, options.runs, folder)
         _print(found, options.over)

@@ -41,7 +41,7 @@ def _measure(
     ints = {"rows": workers, "norb": blocks}
     file = Job("transfers", ints, segments=[extent] * max(blocks, workers)).write(folder)
     count = 2 if options.check else max(4, blocks // 4)
-    plain = sial_messages.measure(hosts, workers + 1, [size], count)
+    plain = sial_messages.measure(hosts, workers + 1, [size], count, check=options.check)
     rates: dict[str, list[float]] = {}
     for _ in range(options.runs):
         for depth in ("auto", "off"):
