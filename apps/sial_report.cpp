@@ -39,6 +39,7 @@ void add_get(Json& line, const sial::GetCounts& counts, unsigned workers) {
   for (const auto& [key, count] : all) get[key] = get.value(key, std::uint64_t{0}) + count;
   add_to(get, "demand_wait_s", seconds(counts.demand_ns));
   add_to(get, "late_wait_s", seconds(counts.late_ns));
+  add_to(get, "first_wait_s", seconds(counts.first_ns));
   get["depth"] = static_cast<double>(counts.depth) / workers;
 }
 

@@ -24,6 +24,7 @@ from outboard_bench import (
     programs,
     ring,
     sial_schedules,
+    sial,
     startup,
 )
 from outboard_bench.compiled import PREFIX, Program
@@ -67,6 +68,7 @@ def written_here() -> dict[str, Benchmark]:
         programs.Programs(),
         ring.Ring(),
         sial_schedules.SialSchedules(),
+        sial.Sial(),
         startup.Startup(),
     ]
     return {benchmark.name: benchmark for benchmark in all_of_them}

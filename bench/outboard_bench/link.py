@@ -79,6 +79,16 @@ class Link:
     def burst(self) -> str:
         return f"burst {self.burst_bytes >> 10} KiB"
 
+    @property
+    def namespaces(self) -> tuple[str, str]:
+        """Returns the names of the near and the far host."""
+        return self._hosts.near, self._hosts.far
+
+    def add_address(self, namespace: str, address: str) -> None:
+        """Gives one of the hosts another address, and a loopback device for ranks beside each
+        other."""
+        self._hosts.add_address(namespace, address)
+
     def near(self, words: Sequence[str]) -> list[str]:
         """Returns the command that runs `words` on the near host, where programs run."""
         return inside(self._hosts.near, words)

@@ -116,6 +116,11 @@ class Hosts(abc.ABC):
             shape = ["root", "tbf", *words.split()]
             _run("tc", "-n", name, "qdisc", "replace", "dev", device, *shape)
 
+    def add_address(self, name: str, address: str) -> None:
+        """Gives DEVICE in that namespace one more address, and brings up its loopback device."""
+        _run("ip", "-n", name, "addr", "add", address, "dev", DEVICE)
+        _run("ip", "-n", name, "link", "set", "lo", "up")
+
     @abc.abstractmethod
     def _join(self) -> None:
         """Makes links between the namespaces."""

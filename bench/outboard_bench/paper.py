@@ -18,7 +18,7 @@ from typing import Any
 
 from outboard import paths
 from outboard.errors import OutboardError
-from outboard_bench import native_program, paper_figures, paper_plot, paper_table, rows
+from outboard_bench import native_program, paper_figures, paper_plot, paper_table, rows, sial
 from outboard_bench.blas import Blas
 from outboard_bench.compiled import PREFIX, Program
 from outboard_bench.copies import Copies
@@ -29,6 +29,10 @@ from outboard_bench.paper_points import Point
 from outboard_bench.products import Products
 
 Measured = Sequence[Mapping[str, Any]]
+
+
+class _SkippedError(OutboardError):
+    """This machine lacks a condition of a benchmark, as its check found out."""
 
 
 class Paper:
@@ -54,8 +58,14 @@ class Paper:
         missing: list[str] = []
         runs: dict[tuple[str, ...], Measured] = {}  # a benchmark runs once for equal arguments
         for figure in (figures[id_] for id_ in _by_source(options.figure, figures)):
+            if figure.skipped:
+                print(f"\n{figure.id}  skipped: {figure.skipped}")
+                continue
             try:
                 points = _points(figure, _command(sources[figure.measured_by], options), runs)
+            except _SkippedError as reason:
+                print(f"\n{figure.id}  skipped: {reason}")
+                continue
             except OutboardError as error:  # the other figures may still be measured
                 print(f"\n{figure.id}  not measured: {error}")
                 missing.append(figure.id)
@@ -113,13 +123,15 @@ def _measure(name: str, *arguments: str) -> Measured:
     with tempfile.TemporaryDirectory(prefix="outboard-bench-") as folder:
         file = Path(folder) / "rows.json"
         status = _run(name, arguments, file)
+        if status == sial.SKIPPED:
+            raise _SkippedError(f"the benchmark {name} lacks what it needs (its message is above)")
         if status != 0:
             raise OutboardError(f"the benchmark {name} failed (its message is above)")
         return rows.check(rows.load(file))
 
 
 def _run(name: str, arguments: Sequence[str], file: Path) -> int:
-    for benchmark in (Blas(), Copies(), Fft(), FftwFlops(), Products()):
+    for benchmark in (Blas(), Copies(), Fft(), FftwFlops(), Products(), sial.Sial()):
         if benchmark.name == name:
             with contextlib.redirect_stdout(io.StringIO()):
                 return benchmark.run(arguments, file)
@@ -162,7 +174,7 @@ def _point_of(row: Mapping[str, Any]) -> tuple[str, Point]:
 def _write(figure: Figure, points: Sequence[Point], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     said = asdict(figure)
-    for key in ("measured_by", "shows", "select"):
+    for key in ("measured_by", "shows", "select", "skipped"):
         del said[key]
     content = said | {"rows": [asdict(_row(figure, point)) for point in points]}
     (folder / f"{figure.id}.json").write_text(json.dumps(content, indent=1) + "\n")

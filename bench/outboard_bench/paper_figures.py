@@ -71,6 +71,7 @@ class Figure:
     stated: Sequence[Stated]
     columns: Sequence[str]
     table: Sequence[Sequence[str]]
+    skipped: str  # why it is not measured; empty if it is
 
     def points(self, rows: Sequence[Mapping[str, Any]]) -> list[Point]:
         return [self._beside(point) for point in SHOWS[self.shows](rows, self.select)]
@@ -100,7 +101,7 @@ def load(file: Path = FILE) -> tuple[dict[str, Source], dict[str, Figure]]:
 
 
 def _figure(entry: dict[str, Any]) -> Figure:
-    entry = {"select": "", "columns": (), "table": (), **entry}
+    entry = {"select": "", "columns": (), "table": (), "skipped": "", **entry}
     stated = [_stated(item) for item in entry.pop("stated", ())]
     for item in entry.pop("beside", ()):
         stated += _column(item, entry["columns"], entry["table"])

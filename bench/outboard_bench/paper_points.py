@@ -253,6 +253,31 @@ def _us_of(bytes_: int) -> Callable[[float], float]:
     return lambda gb_per_s: bytes_ / gb_per_s * 1e-3
 
 
+_FETCH = re.compile(r"prefetch (\w+), over (\w+), (\w+), N=(\w+), (.+)")
+
+
+def fetches(rows: Rows, select: str) -> list[Point]:
+    """Reads rows of `sial prefetch`: the quantity that `select` names, its model if there is one,
+    and how much smaller it is with look-ahead."""
+    points, models, gains, off = [], [], [], {}
+    for row in rows:
+        match = _FETCH.fullmatch(row["case"])
+        if match is None or match[5] != select:
+            continue
+        mode, over, x, depth, _ = match.groups()
+        series = mode if over == "depth" else f"{mode} N={depth}"
+        points.append(_point(row, series, x, row["unit"], _same))
+        if row["ceiling"] is not None:
+            models.append(_plain(row, f"{series} model", x, row["ceiling"], row["unit"]))
+        if depth == "0":
+            off[mode, x] = row["value"]
+        elif over != "depth" and row["unit"] == "ms":
+            # A loop may not wait at all.
+            gain = off[mode, x] / max(row["value"], 1e-6)
+            gains.append(_plain(row, f"{mode} N=0 / N=auto", x, gain, "x"))
+    return points + models + gains
+
+
 SHOWS: Mapping[str, Callable[[Rows, str], list[Point]]] = {
     "times": times,
     "stages": stages,
@@ -264,4 +289,5 @@ SHOWS: Mapping[str, Callable[[Rows, str], list[Point]]] = {
     "blocks": blocks,
     "attached": attached,
     "swap": swap,
+    "fetches": fetches,
 }

@@ -17,6 +17,7 @@ void Worker::count_use(FetchedBlock& fetched) {
     const std::int64_t ns = fetched.arrived_ns - fetched.wait_from_ns;
     ++counts.waits;
     if (!fetched.used) ++counts.first_waits;
+    if (counts.accesses == 1) counts.first_ns = ns;
     if (fetched.ahead) {
       ++counts.late;
       look_ahead_.late(fetched.access);
@@ -32,10 +33,15 @@ Worker::Step Worker::execute_counted() {
   InstructionCounts& counts = counts_.instructions[at_];
   const Opcode op = instruction().op;
   const bool measures = op >= Opcode::block_fill || op == Opcode::barrier ||
-                        op == Opcode::section_end || op == Opcode::halt;
-  if (!measures) {
+                        op == Opcode::section_end || op == Opcode::halt ||
+                        op == Opcode::push_contraction;
+  if (!measures && waits_since_ns_ == 0) {
     const Step step = execute();
-    if (step != Step::wait) ++counts.count;  // it starts again after a wait
+    if (step == Step::wait) {
+      waits_since_ns_ = now_ns();
+    } else {
+      ++counts.count;
+    }
     return step;
   }
   const std::int64_t began = now_ns();

@@ -10,7 +10,7 @@ void for_each_counter(Counts& counts, Visit visit) {
     visit(get.requests), visit(get.ahead), visit(get.late), visit(get.unused);
     visit(get.evicted), visit(get.accesses), visit(get.waits), visit(get.first_uses);
     visit(get.first_waits), visit(get.bytes), visit(get.depth);
-    visit(get.demand_ns), visit(get.late_ns);
+    visit(get.demand_ns), visit(get.late_ns), visit(get.first_ns);
   }
   for (auto& one : counts.instructions) {
     visit(one.count), visit(one.ns), visit(one.wait_ns), visit(one.on_device);

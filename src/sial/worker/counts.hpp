@@ -23,6 +23,7 @@ struct GetCounts {
   std::uint64_t depth = 0;        ///< blocks that the look-ahead is to be ahead, at the end
   std::int64_t demand_ns = 0;     ///< waited for blocks that were asked for on demand
   std::int64_t late_ns = 0;       ///< waited for blocks that were fetched ahead
+  std::int64_t first_ns = 0;      ///< of all this, waited for the first block
 };
 
 /// Counters of one instruction. Only kept if the run is reported.

@@ -491,3 +491,23 @@ def test_run_compiles_what_has_changed(native: paths.Native, tmp_path: Path) -> 
     assert (tmp_path / "p.sialc").stat().st_mtime_ns == made
     (tmp_path / "tools.sial").write_text("sial tools\n  int k = 5\nendsial tools\n")
     assert run_job(native, job).stdout == "3:  k = 5\n"
+
+
+def test_report_counts_a_statement_once_though_it_waited(
+    native: paths.Native, tmp_path: Path
+) -> None:
+    makes = "  pardo i, j\n    put d[i,j] = 2.0\n  endpardo i, j\n  sip_barrier\n"
+    reads = "  pardo i, j\n    get d[i,j]\n    x += d[i,j] * d[i,j]\n  endpardo i, j\n"
+    head = HEAD.rstrip("\n") + "\n" + ("" if "scalar x" in HEAD else "  scalar x\n")
+    job = prepare(tmp_path, f"{head}{makes}{reads}endsial p\n")
+    report = tmp_path / "report.json"
+    done = simulate(native, job, "--workers", 1, "--prefetch", "off", "--report", report)
+    assert done.returncode == 0, done.stderr
+    source = f"{head}{makes}{reads}".splitlines()
+    lines = {line["line"]: line for line in json.loads(report.read_text())[0]["lines"]}
+    get = lines[1 + source.index("    get d[i,j]")]["get"]
+    sums = lines[1 + source.index("    x += d[i,j] * d[i,j]")]
+    assert sums["executions"] == get["first_uses"] == get["first_waits"] == 9
+    assert sums["wait_s"] > 0
+    waited = get["demand_wait_s"] + get["late_wait_s"]
+    assert 0 < get["first_wait_s"] < waited

@@ -30,6 +30,9 @@ constexpr std::chrono::seconds kFinalizePatience{3};
 // Answers to prefetches that are on their way to one rank. A second one keeps the link busy; more
 // would delay the answers that somebody waits for.
 constexpr std::ptrdiff_t kAnswersAhead = 2;
+// Messages that MPI has at once. The others wait here: MPICH ends the process when it has about a
+// million requests, and each step looks at all of them.
+constexpr std::size_t kMostSends = 1024;
 // Elements of one MPI message: 1 GiB.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 27;
 
@@ -147,7 +150,10 @@ bool MpiExchange::start_sends() {
   std::deque<Message> queue;
   {
     const std::lock_guard lock(mutex_);
-    queue.swap(outgoing_);
+    while (!outgoing_.empty() && sending_.size() + queue.size() < kMostSends) {
+      queue.push_back(std::move(outgoing_.front()));
+      outgoing_.pop_front();
+    }
   }
   const bool any = !queue.empty();
   for (Message& message : queue) {
