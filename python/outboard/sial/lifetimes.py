@@ -96,11 +96,12 @@ class Liveness:
     _overwritten: list[int] = field(default_factory=list)
     _live: list[int] = field(default_factory=list)
     _behind: dict[int, int] = field(default_factory=dict)  # by the identity of a statement
+    _starts: dict[int, int] = field(default_factory=dict)  # by the identity of a loop's body
 
     def add_body(self, body: list[tree.Statement], *, proc: bool) -> None:
         """Follows the program, or a proc, whose next call may read what this one has left."""
         end = self._node()
-        start = self._body(body, end, _Targets(), end)
+        start = self._starts[id(body)] = self._body(body, end, _Targets(), end)
         if proc:
             self._successors[end].append(start)
         self._solve(end)
@@ -108,6 +109,11 @@ class Liveness:
     def reads_behind(self, one: tree.Statement, array: Array) -> bool:
         """True if a block of the temp may be read behind `one` before it is overwritten."""
         return bool(self._live[self._behind[id(one)]] & self.bits[array])
+
+    def reads_at_start(self, body: list[tree.Statement], array: Array) -> bool:
+        """True if a block of the temp may be read in the body of a loop, or in a proc, before it is
+        overwritten there."""
+        return bool(self._live[self._starts[id(body)]] & self.bits[array])
 
     def _node(self) -> int:
         self._successors.append([])
@@ -132,7 +138,8 @@ class Liveness:
         match one:
             case tree.Loop():
                 inner = _Targets(leave=behind, next=node)
-                successors += [self._body(one.body, node, inner, end), behind]
+                start = self._starts[id(one.body)] = self._body(one.body, node, inner, end)
+                successors += [start, behind]
             case tree.Section():  # its pardos may run in any order
                 successors += [self._body(one.body, node, to, end), behind]
             case tree.GpuRegion():

@@ -18,7 +18,7 @@ def release(graph: CallGraph, notes: Notes) -> None:
     temps = Temps(graph)
     work = _Releases(temps, liveness(graph, temps), notes)
     for body in graph.order:
-        work.body(body.statements, body.statements, body.proc is not None)
+        work.body(body.statements, [body.statements], body.proc is not None)
 
 
 @dataclass(slots=True)
@@ -28,15 +28,15 @@ class _Releases:
     notes: Notes
 
     def body(
-        self, statements: list[tree.Statement], loop: list[tree.Statement], inside: bool
+        self, statements: list[tree.Statement], around: list[list[tree.Statement]], inside: bool
     ) -> None:
-        """Changes `statements`. `loop` is the body of the loop around them; `inside`: there is
-        one, or perhaps one around a call."""
+        """Changes `statements`. `around` are the bodies of the loops around them, the proc's or the
+        program's first; `inside`: there is a loop, or perhaps one around a call."""
         last: dict[Block, tuple[int, tree.Reference]] = {}
         for number, one in enumerate(statements):
             for inner in tree.bodies(one):
                 is_loop = isinstance(one, tree.Loop)
-                self.body(inner, inner if is_loop else loop, inside or is_loop)
+                self.body(inner, [*around, inner] if is_loop else around, inside or is_loop)
             if inside:
                 last.update({block_of(part): (number, part) for part in _temps_in(one)})
         ends: dict[int, list[tree.Reference]] = {}
@@ -47,18 +47,23 @@ class _Releases:
             one = statements[number]
             for part in ends.get(number, ()):
                 others = len(later) - (part.array in later)
-                if others > 0 and self._ends(one, part, loop):
+                if others > 0 and self._ends(one, part, around):
                     statements.insert(number + 1, tree.Release(one.place, part))
                     text = f"last use: {shown_block(part)} is freed behind this line"
                     self.notes.add(one.place, text)
             later |= _made_by(one)
 
-    def _ends(self, one: tree.Statement, part: tree.Reference, loop: list[tree.Statement]) -> bool:
+    # A block that is made again lives as long as the iteration in which that happens. So nothing
+    # may read it in a later iteration.
+    def _ends(
+        self, one: tree.Statement, part: tree.Reference, around: list[list[tree.Statement]]
+    ) -> bool:
         return (
             not isinstance(one, tree.Release)
-            and self.temps.follows(part, loop)
+            and self.temps.follows(part, around[-1])
             and always_inside(part)
             and not self.liveness.reads_behind(one, part.array)
+            and not any(self.liveness.reads_at_start(body, part.array) for body in around)
         )
 
 

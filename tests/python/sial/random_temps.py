@@ -87,7 +87,8 @@ class _Writer:
         if fitting and self.chance(0.97):
             return self.random.choice(fitting)
         if self.chance(0.8):
-            return self.block("s", tuple(self.random.sample(sorted(labels), 2)))  # type: ignore[arg-type]
+            first, second = self.random.sample(sorted(labels), 2)
+            return self.block("s", (first, second))
         name = self.random.choice(TEMPS)
         one = self.labels(name, bound)
         return self.block(name, one) if one and set(one) == labels else None

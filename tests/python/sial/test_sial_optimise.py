@@ -226,6 +226,10 @@ NOT_FREED = {
     "read in the next iteration": NEST.format(
         "      t[i,j] += u[i,j]\n      l[i,j] = 1.0", KEPT
     ).replace("    t[i,j] = 1.0", "    t[i,j] = 1.0\n    u[i,j] = 0.0"),
+    # It would be made again inside of the loop, and end there.
+    "made again for the next iteration": NEST.format(
+        "      t[i,j] += u[i,j]\n      l[i,j] = 1.0\n      u[i,j] = 2.0", KEPT
+    ).replace("    t[i,j] = 1.0", "    t[i,j] = 1.0\n    u[i,j] = 0.0"),
     "other labels": "  do k\n    do i\n      u[i,k] = 1.0\n      do j\n        u[i,j] = 2.0\n"
     "        l[i,j] = 1.0\n      enddo j\n      out[i,k] += u[i,k]\n    enddo i\n  enddo k",
 }
