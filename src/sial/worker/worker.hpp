@@ -212,7 +212,9 @@ class Worker : private Future {
   Status save_array(const std::string& label, std::uint32_t array, SavedObject& object);
 
   // calls.cpp
+  const SuperInstruction& next_called() const;
   char next_intent() const;
+  void clear(const CallArgument& argument);
   Step block_argument();
   Step array_argument();
   Step region_argument();
