@@ -118,6 +118,7 @@ WorkerSetting setting_of(const Loaded& loaded, const ob::apps::SialOptions& opti
   setting.schedule = options.schedule == "static" ? Schedule::fixed : Schedule::balanced;
   setting.memory_bytes = options.worker_memory_bytes;
   setting.saved = &saved;
+  setting.check = options.check;
   setting.drop_cache = options.drop_cache;
   setting.prefetch_depths = loaded.prefetch_depths;
   setting.report = !options.report.empty();
@@ -181,6 +182,7 @@ void take_defaults(const Job& job, ob::apps::SialOptions& options) {
   take(options.prefetch, run.prefetch);
   if (options.races.empty()) options.races = "worker";
   options.drop_cache = options.drop_cache || run.drop_cache.value_or(false);
+  options.check = options.check || run.check.value_or(false);
   options.spill = spill_folder(job, options);
 }
 
@@ -196,7 +198,6 @@ void warn_of_keys(const Job& job) {
   warn("run.placement", run.placement.has_value());
   warn("run.place", run.place.has_value());
   warn("run.deterministic", run.deterministic.has_value());
-  warn("run.check", run.check.has_value());
   warn("run.checkpoint", run.checkpoint_s.has_value());
   warn("run.strict", run.strict.has_value());
   warn("run.liveness", run.liveness_s.has_value());

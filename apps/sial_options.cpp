@@ -39,6 +39,7 @@ SialOptions read_sial_options(int argc, char** argv) {
   app.add_option("--state", options.state, "folder of saved objects [NAME.state beside the job]");
   app.add_option("--dump-state", options.dump_state,
                  "write variables, statics and blocks of all workers to this JSON file");
+  app.add_flag("--check", options.check, "watch what super-instructions write");
   app.add_flag("--drop-cache", options.drop_cache, "fetched blocks do not stay over a barrier");
   try {
     app.parse(argc, argv);

@@ -23,6 +23,7 @@ struct SialOptions {
   std::string prefetch;     ///< auto, off or a number; empty: the job's
   unsigned threads = 1;
   bool drop_cache = false;
+  bool check = false;
 };
 
 /// Reads the command line. Prints help or the mistake and ends the process if it says so.

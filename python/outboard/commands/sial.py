@@ -150,6 +150,7 @@ def assemble(file: Path, output: Path | None) -> None:
 @click.option("--spill", type=click.Path(path_type=Path), help="Folder of blocks on disk.")
 @click.option("--threads", type=click.IntRange(1), help="Threads of a product.  [default: 1]")
 @click.option("--drop-cache", is_flag=True, help="Fetched blocks do not stay over a barrier.")
+@click.option("--check", is_flag=True, help="Watch what super-instructions write.")
 @click.option("--prefetch", metavar="N", help="Blocks a get fetches ahead: auto, off or a number.")
 @click.option(
     "--report",
@@ -168,6 +169,7 @@ def run(
     hosts: str | None,
     folders: tuple[Path, ...],
     drop_cache: bool,
+    check: bool,
     report: str | None,
     **options: object,
 ) -> None:
@@ -184,6 +186,8 @@ def run(
     start = _module("outboard.sial_jobs")
     click.echo(start.compile_sources(job, folders), err=True, nl=False)
     passed = ["--drop-cache"] if drop_cache else []
+    if check:
+        passed.append("--check")
     for name, value in options.items():
         if value is not None:
             passed += [f"--{name.replace('_', '-')}", str(value)]

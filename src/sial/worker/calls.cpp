@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sial/operations/elements.hpp"
+#include "sial/plugin/checked_call.hpp"
 #include "sial/worker/worker.hpp"
 
 namespace ob::sial {
@@ -87,7 +88,8 @@ Worker::Step Worker::block_argument() {
   argument.name = program_.arrays[place.array].name;
   argument.segments = place.segments;
   for (unsigned d = 0; d < place.shape.rank; ++d) {
-    argument.first_elements[d] = geometry_.first_element(place.array, d, place.segments[d]);
+    argument.first_elements[d] =
+        geometry_.first_element(place.array, d, place.segments[d]) + place.part_offsets[d];
   }
   if (argument.intent == 'r') {
     ConstView view;
@@ -175,7 +177,9 @@ Worker::Step Worker::call_function() {
   context.print = [this](const std::string& text) {
     if (prints() && setting_.print) setting_.print(text);
   };
-  const Status called = setting_.functions->at(special.name).function(context, arguments_);
+  const KnownFunction& known = setting_.functions->at(special.name);
+  const Status called = setting_.check ? checked_call(known, context, arguments_)
+                                       : known.function(context, arguments_);
   arguments_.clear();
   if (!called.ok()) return fail("R08 " + special.name + ": " + called.message());
   return Step::next;

@@ -47,6 +47,7 @@ struct WorkerSetting {
   Schedule schedule = Schedule::balanced;
   std::uint64_t memory_bytes = 0;       ///< of blocks; 0: no limit
   const SavedObjects* saved = nullptr;  ///< nullptr: programs cannot save or restore
+  bool check = false;                   ///< watch what super-instructions write
   bool drop_cache = false;              ///< no fetched block stays over a barrier
   /// Per access of the program: blocks to fetch ahead; nothing: as measured. Empty: all as
   /// measured.
