@@ -137,6 +137,7 @@ WorkerSetting setting_of(const Loaded& loaded, const ob::apps::SialOptions& opti
   if (schedule != kSchedules.end()) setting.schedule = schedule->second;
   setting.memory_bytes = options.worker_memory_bytes;
   setting.saved = &saved;
+  setting.check = options.check;
   setting.drop_cache = options.drop_cache;
   setting.prefetch_depths = loaded.prefetch_depths;
   setting.deterministic = options.deterministic;
@@ -218,6 +219,7 @@ void take_defaults(const Job& job, ob::apps::SialOptions& options) {
   if (options.races.empty()) options.races = "worker";
   options.deterministic = options.deterministic || run.deterministic.value_or(false);
   options.drop_cache = options.drop_cache || run.drop_cache.value_or(false);
+  options.check = options.check || run.check.value_or(false);
   options.spill = spill_folder(job, options);
 }
 
@@ -229,7 +231,6 @@ void warn_of_keys(const Job& job) {
     std::fprintf(stderr, "outboard-sial: warning: %s has no effect in this version\n", key);
   };
   warn("run.placement", run.placement.has_value());
-  warn("run.check", run.check.has_value());
   warn("run.strict", run.strict.has_value());
 }
 

@@ -57,6 +57,7 @@ SialOptions read_sial_options(int argc, char** argv) {
                  "write variables, statics and blocks of all workers to this JSON file");
   app.add_flag("--deterministic", options.deterministic,
                "the same bits in each run with as many workers; no guided pardos");
+  app.add_flag("--check", options.check, "watch what super-instructions write");
   app.add_flag("--drop-cache", options.drop_cache, "fetched blocks do not stay over a barrier");
   app.add_option("--checkpoint", options.checkpoint_s,
                  "make a checkpoint at the first barrier after this time [seconds], e.g. 600")

@@ -32,6 +32,7 @@ struct SialOptions {
   std::optional<double> checkpoint_s;  ///< time between checkpoints; nothing: the job's
   bool resume = false;
   std::optional<double> liveness_s;  ///< time without a sign of life; nothing: the job's
+  bool check = false;
 };
 
 /// Reads the command line. Prints help or the mistake and ends the process if it says so.

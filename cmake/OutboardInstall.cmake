@@ -23,6 +23,12 @@ foreach(program outboard_sial outboard_sial_openmpi outboard_sial_mpich)
     install(TARGETS ${program} RUNTIME DESTINATION bin COMPONENT outboard)
   endif()
 endforeach()
+if(TARGET outboard_sial_python)
+  install(TARGETS outboard_sial_python LIBRARY DESTINATION lib COMPONENT outboard)
+  install(FILES ${CMAKE_SOURCE_DIR}/python/outboard/__init__.py ${CMAKE_SOURCE_DIR}/python/outboard/sial_plugin.py
+                ${CMAKE_SOURCE_DIR}/python/outboard/sial_plugin_host.py
+          DESTINATION share/outboard/python/outboard COMPONENT outboard)
+endif()
 install(FILES ${CMAKE_SOURCE_DIR}/include/outboard/sial.h ${CMAKE_SOURCE_DIR}/include/outboard/sial.hpp
               ${CMAKE_SOURCE_DIR}/include/outboard/sial.f90
         DESTINATION include/outboard COMPONENT outboard)

@@ -58,6 +58,8 @@ ARROWS: dict[str, tuple[str, ...]] = {
     # The work of one command.
     "demo": ("settings",),
     "sial_jobs": ("paths", "sial", "sial_report", "version"),
+    "sial_plugin": (),
+    "sial_plugin_host": ("sial_plugin",),
     "sial_report": ("report",),
     "sial_saved": ("errors",),
     "launch": ("build", "process", "report", "settings", "trace"),

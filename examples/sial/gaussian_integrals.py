@@ -126,6 +126,7 @@ class Products:
         self.pairs = np.triu_indices(self.functions)
         numbers = np.zeros((self.functions, self.functions), dtype=np.intp)
         numbers[self.pairs] = np.arange(len(self.pairs[0]))
+        self.numbers = np.maximum(numbers, numbers.T)  # of the pair of two functions
         twice = (owners[i] == owners[j]) & (i != j)  # the converse product is not in the list
         self.contraction = np.zeros((len(self.pairs[0]), len(i)))
         self.contraction[numbers[owners[i], owners[j]], np.arange(len(i))] = (
@@ -180,12 +181,19 @@ class Products:
 
     def repulsion(self) -> Array:
         """Returns the repulsion of all pairs of contracted functions."""
+        every = np.arange(len(self.contraction))
+        return self.repulsion_between(every, every)
+
+    def repulsion_between(self, bra: NDArray[np.intp], ket: NDArray[np.intp]) -> Array:
+        """Returns the repulsion of some pairs with others, given by their numbers."""
         coefficients = self.hermite()
-        total: Array = np.zeros((len(self.contraction),) * 2)
-        for first in range(0, len(self.exponent), ROWS):
-            rows = slice(first, first + ROWS)
-            p, q = self.exponent[rows, None], self.exponent[None, :]
-            distance = self.centre[:, rows, None] - self.centre[:, None, :]
+        total: Array = np.zeros((len(bra), len(ket)))
+        (every,) = np.nonzero(self.contraction[bra].any(axis=0))  # the products of these pairs
+        (columns,) = np.nonzero(self.contraction[ket].any(axis=0))
+        for first in range(0, len(every), ROWS):
+            rows = every[first : first + ROWS]
+            p, q = self.exponent[rows, None], self.exponent[None, columns]
+            distance = self.centre[:, rows, None] - self.centre[:, None, columns]
             integrals = hermite_integrals(2 * PAIR_POWER, p * q / (p + q), distance)
             value = np.zeros_like(p * q)
             for (left, e1), (right, e2) in product(
@@ -193,9 +201,13 @@ class Products:
             ):
                 powers = (left[0] + right[0], left[1] + right[1], left[2] + right[2])
                 sign = (-1) ** sum(right)
-                value += sign * e1[rows, None] * e2[None, :] * integrals(powers)
+                value += sign * e1[rows, None] * e2[None, columns] * integrals(powers)
             value *= 2 * np.pi**2.5 / (p * q * np.sqrt(p + q))
-            total += self.contraction[:, rows] @ value @ self.contraction.T
+            total += (
+                self.contraction[np.ix_(bra, rows)]
+                @ value
+                @ self.contraction[np.ix_(ket, columns)].T
+            )
         return np.asarray(total)
 
     def unpack(self, packed: Array) -> Array:
@@ -216,16 +228,18 @@ def nuclear_repulsion(atoms: Sequence[Atom]) -> float:
     )
 
 
+def one_electron(products: Products, atoms: Sequence[Atom]) -> tuple[Array, Array]:
+    """Returns the overlap, and the energy of one electron in the field of the nuclei."""
+    hcore = products.contraction @ (products.kinetic() + products.attraction(atoms))
+    overlap = products.contraction @ products.overlap((0, 0, 0))
+    return products.unpack(overlap), products.unpack(hcore)
+
+
 def integrals(atoms: Sequence[Atom]) -> Integrals:
     """Computes all integrals of a molecule. Raises ValueError if a shell is neither s nor p."""
     if any(momentum not in (0, 1) for atom in atoms for momentum, _ in atom.shells):
         raise ValueError("a shell is neither s nor p (only those are implemented); use PySCF")
     products = Products(atoms)
-    hcore = products.contraction @ (products.kinetic() + products.attraction(atoms))
+    overlap, hcore = one_electron(products, atoms)
     repulsion = products.unpack(products.unpack(products.repulsion()).transpose(2, 0, 1))
-    return Integrals(
-        products.unpack(products.contraction @ products.overlap((0, 0, 0))),
-        products.unpack(hcore),
-        repulsion,
-        nuclear_repulsion(atoms),
-    )
+    return Integrals(overlap, hcore, repulsion, nuclear_repulsion(atoms))

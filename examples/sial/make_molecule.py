@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the integrals and the job file of a molecule, for rhf.sial, mp2.sial and ccsd.sial."""
+"""Writes the integrals and the job file of a molecule, for rhf.sial, mp2.sial and ccsd.sial.
+
+With `--integrals blocks`, the job computes them: integrals.sial with gaussian_blocks.py."""
 
 from __future__ import annotations
 
@@ -19,6 +21,8 @@ BASIS_SETS = HERE / "basis_sets.toml"
 BOHR = 0.52917721092  # [Angstrom], CODATA 2010
 ELEMENTS = "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar".split()
 PROGRAMS = ("rhf.sial", "mp2.sial", "ccsd.sial")
+FIRST = "integrals.sial"  # if the job computes the integrals
+PLUGIN = "gaussian_blocks.py"
 
 Positions = list[tuple[str, tuple[float, float, float]]]
 MOLECULES: dict[str, Positions] = {  # [bohr]
@@ -56,8 +60,8 @@ def read_xyz(path: Path) -> Positions:
     return atoms
 
 
-def own_integrals(positions: Positions, basis: str) -> tuple[Integrals, int]:
-    """Computes the integrals with gaussian_integrals.py. Returns the number of electrons, too."""
+def atoms_of(positions: Positions, basis: str) -> list[Atom]:
+    """Returns the atoms with the shells of a basis set in basis_sets.toml."""
     shells = tomllib.loads(BASIS_SETS.read_text())[basis]
     lacking = {symbol for symbol, _ in positions} - (set(shells) & set(ELEMENTS))
     if lacking:
@@ -65,11 +69,35 @@ def own_integrals(positions: Positions, basis: str) -> tuple[Integrals, int]:
             f"{BASIS_SETS.name} has no {basis} of {', '.join(sorted(lacking))} (it has "
             f"{', '.join(shells)}); add the shells, or install PySCF"
         )
-    atoms = [Atom(1 + ELEMENTS.index(symbol), place, shells[symbol]) for symbol, place in positions]
+    return [Atom(1 + ELEMENTS.index(symbol), place, shells[symbol]) for symbol, place in positions]
+
+
+def own_integrals(positions: Positions, basis: str) -> tuple[Integrals, int]:
+    """Computes the integrals with gaussian_integrals.py. Returns the number of electrons, too."""
+    atoms = atoms_of(positions, basis)
     try:
         return gaussian_integrals.integrals(atoms), sum(atom.charge for atom in atoms)
     except ValueError as error:
         raise click.ClickException(str(error)) from error
+
+
+def later_integrals(positions: Positions, basis: str, folder: Path) -> tuple[Integrals, int]:
+    """Writes the arrays that gaussian_blocks.py reads. Returns zeros in place of the integrals,
+    and the number of electrons."""
+    atoms = atoms_of(positions, basis)
+    primitives = [
+        (number, shell, momentum, exponent, coefficient)
+        for number, atom in enumerate(atoms)
+        for shell, (momentum, contracted) in enumerate(atom.shells)
+        for exponent, coefficient in contracted
+    ]
+    np.save(folder / "atoms.npy", np.array([(float(a.charge), *a.position) for a in atoms]))
+    np.save(folder / "primitives.npy", np.array(primitives, dtype=np.float64))
+    count = sum(2 * momentum + 1 for atom in atoms for momentum, _ in atom.shells)
+    empty = np.zeros((count, count))
+    nuclear = gaussian_integrals.nuclear_repulsion(atoms)
+    found = Integrals(empty, empty, np.zeros((count,) * 4), nuclear)
+    return found, sum(atom.charge for atom in atoms)
 
 
 def pyscf_integrals(positions: Positions, basis: str) -> tuple[Integrals, int]:
@@ -105,8 +133,15 @@ def job_text(found: Integrals, occupied: int, size: int, programs: Sequence[str]
     functions = len(found.overlap)
     ao = segments(functions, size)
     occ, virt = segments(occupied, size), segments(functions - occupied, size)
+    more = [f"plugins = ['{PLUGIN}']"] if FIRST in programs else []
+    more_arrays = ["atoms", "primitives"] if FIRST in programs else []
+    arrays = [
+        f'{name} = {{ file = "{name}.npy" }}'
+        for name in ("overlap", "hcore", "repulsion", *more_arrays)
+    ]
+    head = "\n".join([f"programs = {list(programs)}", *more])
     return f"""sial_job = 1
-programs = {list(programs)}
+{head}
 
 [ints]                # numbers of segments
 norb = {len(ao)}
@@ -125,10 +160,7 @@ ao = {ao}
 mo = {occ + virt}
 
 [arrays]
-overlap = {{ file = "overlap.npy" }}
-hcore = {{ file = "hcore.npy" }}
-repulsion = {{ file = "repulsion.npy" }}
-"""
+""" + "".join(f"{line}\n" for line in arrays)
 
 
 @click.command(epilog=EXAMPLES)
@@ -139,8 +171,10 @@ repulsion = {{ file = "repulsion.npy" }}
               help="Most orbitals in a segment.")  # fmt: skip
 @click.option("--program", "programs", multiple=True, default=PROGRAMS, show_default=True,
               type=click.Choice(PROGRAMS), help="A program of the job, in order.")  # fmt: skip
-@click.option("--integrals", "source", type=click.Choice(["auto", "own", "pyscf"]), default="auto",
-              help="Who computes the integrals: by default PySCF if it is installed.")  # fmt: skip
+@click.option("--integrals", "source", type=click.Choice(["auto", "own", "pyscf", "blocks"]),
+              default="auto",
+              help="Who computes the integrals: by default PySCF if it is installed; `blocks`: the "
+              "job itself, by super-instructions in Python.")  # fmt: skip
 def main(
     molecule: str, basis: str, folder: Path, size: int, programs: Sequence[str], source: str
 ) -> None:
@@ -154,7 +188,13 @@ def main(
             "name a file of the XYZ format"
         )
     positions = known if known is not None else read_xyz(Path(molecule))
-    if source == "pyscf" or (source == "auto" and find_spec("pyscf") is not None):
+    folder.mkdir(parents=True, exist_ok=True)
+    if source == "blocks":
+        found, electrons = later_integrals(positions, basis, folder)
+        programs = (FIRST, *programs)
+        for name in (PLUGIN, "gaussian_integrals.py"):
+            shutil.copy(HERE / name, folder)
+    elif source == "pyscf" or (source == "auto" and find_spec("pyscf") is not None):
         found, electrons = pyscf_integrals(positions, basis)
     else:
         found, electrons = own_integrals(positions, basis)
@@ -163,7 +203,6 @@ def main(
             f"{electrons} electrons in {len(found.overlap)} orbitals (the programs need pairs of "
             "electrons, and orbitals without electrons); change the molecule or the basis"
         )
-    folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / "overlap.npy", found.overlap)
     np.save(folder / "hcore.npy", found.hcore)
     np.save(folder / "repulsion.npy", found.two_electron)

@@ -29,14 +29,16 @@ enum {
 enum {
   /* The function takes blocks with strides. Without it, all blocks are dense: where one lies inside
      a larger array, the worker copies it there and back. */
-  OB_SIAL_TAKES_STRIDES = 1
+  OB_SIAL_TAKES_STRIDES = 1,
+  /* The function writes all elements of its w arguments. They are not set to zero before. */
+  OB_SIAL_OVERWRITES = 2
 };
 
 /* One argument of a call. Memory: valid during the call. Elements are column-major: the first index
    is the fastest. */
 typedef struct {
   int32_t kind;
-  char intent; /* r: only read it; w: it was set to zero, write all of it; u: read and write */
+  char intent; /* r: only read it; w: it was set to zero, write it; u: read and write */
   int32_t rank;
   int64_t extents[OB_SIAL_RANK];
   int64_t strides[OB_SIAL_RANK];  /* in elements */

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import tomllib
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from outboard.version import version
 MPIS = ("openmpi", "mpich")
 RANK_LOST = 4
 _LAST_STATUS = 5  # that the runtime has (apps/outboard_sial.cpp)
+PYTHON_VARIABLE = "OUTBOARD_SIAL_PYTHON"
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,8 @@ def command_line(start: Start) -> tuple[list[str], dict[str, str]]:
     """Returns the command that runs the job, and its environment."""
     folder = paths.require_native().daemon.parent
     environment = dict(os.environ)
+    # Plug-ins in Python run in this environment, with its NumPy.
+    environment.setdefault(PYTHON_VARIABLE, sys.executable)
     if start.ranks == 1:
         return [str(_program(folder, "outboard-sial")), str(start.job), *start.passed], environment
     defaults = _keys(start.job).get("run", {})
@@ -102,6 +106,8 @@ def command_line(start: Start) -> tuple[list[str], dict[str, str]]:
         if os.geteuid() == 0:
             command.append("--allow-run-as-root")
     if start.hosts:
+        if mpi == "openmpi":
+            command += ["-x", PYTHON_VARIABLE]  # MPICH passes all variables on
         command += ["--host" if mpi == "openmpi" else "-hosts", start.hosts]
     return [*command, str(program), str(start.job), *start.passed], environment
 

@@ -178,6 +178,7 @@ def assemble(file: Path, output: Path | None) -> None:
     help="Where contractions run.  [default: auto]",
 )
 @click.option("--device-memory", metavar="SIZE", help="Most memory of copies on a device.")
+@click.option("--check", is_flag=True, help="Watch what super-instructions write.")
 @click.option("--prefetch", metavar="N", help="Blocks a get fetches ahead: auto, off or a number.")
 @click.option(
     "--report",
@@ -212,6 +213,7 @@ def run(
     devices: tuple[str, ...],
     deterministic: bool,
     drop_cache: bool,
+    check: bool,
     report: str | None,
     resume: bool,
     **options: object,
@@ -237,6 +239,8 @@ def run(
         passed += ["--device", device]
     passed += ["--deterministic"] if deterministic else []
     passed += ["--resume"] if resume else []
+    if check:
+        passed.append("--check")
     for name, value in options.items():
         if value is not None:
             passed += [f"--{name.replace('_', '-')}", str(value)]

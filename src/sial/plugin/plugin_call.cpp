@@ -184,7 +184,7 @@ ob_sial_call call_of(Host& host) {
 
 }  // namespace
 
-Status call_plugin(const ob_sial_entry& entry, const Job& job, CallContext& context,
+Status call_plugin(const PluginFunction& plugin, const Job& job, CallContext& context,
                    std::span<CallArgument> arguments) {
   Host host{job, context, {}, {}, {}};
   std::vector<ob_sial_argument> passed;
@@ -192,7 +192,7 @@ Status call_plugin(const ob_sial_entry& entry, const Job& job, CallContext& cont
   for (const CallArgument& argument : arguments) {
     View view = argument.view;
     const bool dense =
-        argument.kind == ArgumentKind::block && (entry.flags & OB_SIAL_TAKES_STRIDES) == 0;
+        argument.kind == ArgumentKind::block && (plugin.flags & OB_SIAL_TAKES_STRIDES) == 0;
     if (dense && is_dense(view)) {
       view = dense_view_of(view, view.data);  // strides of extents of 1 may be others
     } else if (dense) {
@@ -206,7 +206,8 @@ Status call_plugin(const ob_sial_entry& entry, const Job& job, CallContext& cont
     passed.push_back(argument_of(argument, view));
   }
   ob_sial_call call = call_of(host);
-  const int status = entry.function(&call, passed.data(), static_cast<std::int32_t>(passed.size()));
+  const int status =
+      plugin.function(&call, passed.data(), static_cast<std::int32_t>(passed.size()));
   if (status != 0 || !host.failure.empty()) {
     const std::string nothing = "returned " + std::to_string(status) + " without a message";
     return {Code::invalid_argument, host.failure.empty() ? nothing : host.failure};

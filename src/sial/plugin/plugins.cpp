@@ -9,6 +9,7 @@
 
 #include "outboard/sial.h"
 #include "sial/plugin/plugin_call.hpp"
+#include "sial/plugin/python_plugins.hpp"
 
 namespace ob::sial {
 namespace {
@@ -19,16 +20,24 @@ Status bad_plugin(const std::string& path, const std::string& why) {
   return {Code::invalid_argument, "the plug-in " + path + " " + why};
 }
 
-// Checks what a plug-in says of an entry.
-Status check_entry(const ob_sial_entry& entry) {
-  if (entry.name == nullptr || entry.intents == nullptr || entry.function == nullptr) {
-    return {Code::invalid_argument, "has an entry without name, intents or function"};
+// Adds a function, and checks what the plug-in says of it.
+Status add_function(const char* name, const char* intents, const PluginFunction& function,
+                    const Job& job, SuperFunctions& functions) {
+  const std::string_view letters = intents;
+  if (letters.size() > kMaxArguments ||
+      letters.find_first_not_of("rwu") != std::string_view::npos) {
+    return {Code::invalid_argument, "declares " + std::string(name) + " with the intents `" +
+                                        intents + "`; use r, w and u, at most 16"};
   }
-  const std::string_view intents = entry.intents;
-  if (intents.size() > kMaxArguments ||
-      intents.find_first_not_of("rwu") != std::string_view::npos) {
-    return {Code::invalid_argument, "declares " + std::string(entry.name) + " with the intents `" +
-                                        std::string(intents) + "`; use r, w and u, at most 16"};
+  KnownFunction known;
+  known.intents = intents;
+  known.takes_strides = (function.flags & OB_SIAL_TAKES_STRIDES) != 0;
+  known.overwrites = (function.flags & OB_SIAL_OVERWRITES) != 0;
+  known.function = [function, &job](CallContext& context, std::span<CallArgument> arguments) {
+    return call_plugin(function, job, context, arguments);
+  };
+  if (!functions.try_emplace(name, std::move(known)).second) {
+    return {Code::invalid_argument, "declares " + std::string(name) + ", which is there already"};
   }
   return {};
 }
@@ -37,17 +46,25 @@ Status add_entries(const std::string& path, const ob_sial_table& table, const Jo
                    SuperFunctions& functions) {
   for (std::uint32_t i = 0; i < table.count; ++i) {
     const ob_sial_entry& entry = table.entries[i];
-    if (const Status checked = check_entry(entry); !checked.ok()) {
-      return bad_plugin(path, checked.message());
+    if (entry.name == nullptr || entry.intents == nullptr || entry.function == nullptr) {
+      return bad_plugin(path, "has an entry without name, intents or function");
     }
-    const auto call = [entry, &job](CallContext& context, std::span<CallArgument> arguments) {
-      return call_plugin(entry, job, context, arguments);
-    };
-    if (!functions.try_emplace(entry.name, KnownFunction{entry.intents, call}).second) {
-      return bad_plugin(path, "declares " + std::string(entry.name) + ", which is there already");
-    }
+    const Status added =
+        add_function(entry.name, entry.intents, {entry.flags, entry.function}, job, functions);
+    if (!added.ok()) return bad_plugin(path, added.message());
   }
   return {};
+}
+
+Status add_python_plugin(const std::string& path, const Job& job, SuperFunctions& functions) {
+  Status problem;
+  const auto add = [&](const char* name, const char* intents, const PluginFunction& function) {
+    const Status added = add_function(name, intents, function, job, functions);
+    if (problem.ok()) problem = added;
+  };
+  Status loaded = load_python_plugin(path, add);
+  if (loaded.ok()) loaded = problem;
+  return loaded.ok() ? loaded : bad_plugin(path, loaded.message());
 }
 
 Status add_plugin(const std::string& path, const Job& job, SuperFunctions& functions) {
@@ -73,9 +90,8 @@ Status add_plugins(const Job& job, SuperFunctions& functions) {
   for (const std::string& name : job.plugins) {
     // A path counts from the job's folder, and dlopen must not search for it.
     const std::filesystem::path path = std::filesystem::absolute(job.folder / name);
-    const Status added = path.extension() == ".py"
-                             ? bad_plugin(name, "is in Python, which workers do not run yet")
-                             : add_plugin(path.string(), job, functions);
+    const auto add = path.extension() == ".py" ? add_python_plugin : add_plugin;
+    const Status added = add(path.string(), job, functions);
     if (!added.ok()) problems += (problems.empty() ? "" : "\n") + added.message();
   }
   if (problems.empty()) return {};

@@ -53,6 +53,8 @@ using SuperFunction = std::function<Status(CallContext&, std::span<CallArgument>
 struct KnownFunction {
   std::string intents;  ///< as in the `special` declaration
   SuperFunction function;
+  bool takes_strides = true;  ///< it gets views of blocks that are not dense as they are
+  bool overwrites = false;    ///< it writes all elements of its w arguments
 };
 
 /// Functions by name.

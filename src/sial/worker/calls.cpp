@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sial/operations/elements.hpp"
+#include "sial/plugin/checked_call.hpp"
 #include "sial/worker/worker.hpp"
 
 namespace ob::sial {
@@ -59,11 +60,22 @@ Worker::Step Worker::execute_call() {
   return Step::next;
 }
 
-// Returns the intent of the next argument of the `execute` that follows.
-char Worker::next_intent() const {
+// Returns the super-instruction of the `execute` that follows.
+const SuperInstruction& Worker::next_called() const {
   std::uint32_t at = at_;
   while (code_[at].op != Opcode::execute) ++at;
-  return program_.super_instructions[code_[at].a].intents[arguments_.size()];
+  return program_.super_instructions[code_[at].a];
+}
+
+// Returns the intent of its next argument.
+char Worker::next_intent() const { return next_called().intents[arguments_.size()]; }
+
+// Sets a w argument to zero, unless the function writes all of it.
+void Worker::clear(const CallArgument& argument) {
+  if (argument.intent != 'w' || setting_.functions == nullptr) return;
+  const auto known = setting_.functions->find(next_called().name);
+  if (known != setting_.functions->end() && known->second.overwrites) return;
+  fill(argument.view, 0.0, Assign::set);
 }
 
 Worker::Step Worker::block_argument() {
@@ -76,7 +88,8 @@ Worker::Step Worker::block_argument() {
   argument.name = program_.arrays[place.array].name;
   argument.segments = place.segments;
   for (unsigned d = 0; d < place.shape.rank; ++d) {
-    argument.first_elements[d] = geometry_.first_element(place.array, d, place.segments[d]);
+    argument.first_elements[d] =
+        geometry_.first_element(place.array, d, place.segments[d]) + place.part_offsets[d];
   }
   if (argument.intent == 'r') {
     ConstView view;
@@ -85,7 +98,7 @@ Worker::Step Worker::block_argument() {
   } else {
     const Step found = destination_at(place, argument.intent == 'u', argument.view);
     if (found != Step::next) return found;
-    if (argument.intent == 'w') fill(argument.view, 0.0, Assign::set);
+    clear(argument);
   }
   arguments_.push_back(std::move(argument));
   return Step::next;
@@ -106,7 +119,7 @@ Worker::Step Worker::array_argument() {
     argument.segments[d] = geometry_.lowest(array, d);
     argument.first_elements[d] = geometry_.first_element(array, d, argument.segments[d]);
   }
-  if (argument.intent == 'w') fill(argument.view, 0.0, Assign::set);
+  clear(argument);
   arguments_.push_back(std::move(argument));
   return Step::next;
 }
@@ -132,7 +145,7 @@ Worker::Step Worker::region_argument() {
     argument.segments[d] = bounds[2 * d];
     argument.first_elements[d] = geometry_.first_element(array, d, bounds[2 * d]);
   }
-  if (argument.intent == 'w') fill(argument.view, 0.0, Assign::set);
+  clear(argument);
   depth_ -= count;
   arguments_.push_back(std::move(argument));
   return Step::next;
@@ -164,8 +177,10 @@ Worker::Step Worker::call_function() {
   context.print = [this](const std::string& text) {
     if (prints() && setting_.print) setting_.print(text);
   };
+  const KnownFunction& known = setting_.functions->at(special.name);
   if (setting_.last_line != nullptr) setting_.last_line->set_call(special.name);
-  const Status called = setting_.functions->at(special.name).function(context, arguments_);
+  const Status called = setting_.check ? checked_call(known, context, arguments_)
+                                       : known.function(context, arguments_);
   if (setting_.last_line != nullptr) setting_.last_line->set_call("");
   arguments_.clear();
   if (!called.ok()) return fail("R08 " + special.name + ": " + called.message());

@@ -320,8 +320,9 @@ Status Worker::read_held(StateReader& state, const Checkpoint& from) {
           store_.insert(one.array, one.number, std::move(block));
         } else {
           const std::size_t count = 2 * program_.arrays[one.array].indices.size();
-          store_.add_region(one.array, {{one.bounds.begin(), one.bounds.begin() + static_cast<long>(count)},
-               std::move(block)});
+          store_.add_region(one.array,
+                            {{one.bounds.begin(), one.bounds.begin() + static_cast<long>(count)},
+                             std::move(block)});
         }
       }};
   for (const HeldBlock& one : held) {

@@ -52,6 +52,7 @@ struct WorkerSetting {
   const SavedObjects* saved = nullptr;  ///< nullptr: programs cannot save or restore
   const RunRecord* record = nullptr;    ///< nullptr: the run leaves no progress
   LastLine* last_line = nullptr;        ///< nullptr: nobody wants to know it
+  bool check = false;                   ///< watch what super-instructions write
   bool drop_cache = false;              ///< no fetched block stays over a barrier
   /// Per access of the program: blocks to fetch ahead; nothing: as measured. Empty: all as
   /// measured.
@@ -261,7 +262,9 @@ class Worker : private Future {
   Status read_held(StateReader& state, const Checkpoint& from);
 
   // calls.cpp
+  const SuperInstruction& next_called() const;
   char next_intent() const;
+  void clear(const CallArgument& argument);
   Step block_argument();
   Step array_argument();
   Step region_argument();

@@ -218,3 +218,56 @@ def test_a_name_that_nothing_has(native: paths.Native, tmp_path: Path) -> None:
     assert "f has the intents `r`, and the program declares `w`" in done.stderr
     assert "there is no super-instruction g" in done.stderr
     assert "unused" not in done.stderr
+
+
+CHECKED = {  # intents and body of a function, its arguments, what is said
+    "behind": (
+        "u",
+        "a[0].data[a[0].elements] = 1;",
+        "s[i,j]",
+        "writes outside of argument 1 (u, s)",
+    ),
+    "before": ("w", "a[0].data[-1] = 1;", "t[i,j]", "writes outside of argument 1 (w, t)"),
+    "read": ("ur", "a[1].data[0] += 1;", "t[i,j] s[i,j]", "changes argument 2 (r, s), which"),
+    "left": ("w", "a[0].data[0] = 1;", "t[i,j]", "leaves element 2 of argument 1 (w, t) unwritten"),
+    "same": ("ur", "", "t[i,j] t[i,j]", "argument 1 (u, t) and argument 2 (r, t) are the same"),
+    "whole": ("ur", "", "s s[i,j]", "argument 1 (u, s) and argument 2 (r, s) are the same"),
+    "number": ("ur", "", "x x", "argument 1 (u) and argument 2 (r) are the same"),
+}
+
+
+@pytest.mark.parametrize("case", CHECKED)
+def test_checked_calls(native: paths.Native, tmp_path: Path, case: str) -> None:
+    intents, body, arguments, words = CHECKED[case]
+    text = entries(("f", intents, body))
+    build_text(
+        tmp_path, text.replace("f, 0}", "f, OB_SIAL_OVERWRITES}") if case == "left" else text
+    )
+    source = f"{HEAD}  special f {intents}\n  do j\n    do i\n      t[i,j] = 1.0\n"
+    source += f"      execute f {arguments}\n"
+    job = prepare(tmp_path, f"{source}    enddo i\n  enddo j\nendsial p\n", JOB)
+    done = simulate(native, job, "--check")
+    assert done.returncode == 3, done.stderr
+    assert "p:12: error R08 f: " in done.stderr and words in done.stderr, done.stderr
+
+
+def test_right_calls_pass_the_checks(native: paths.Native, tmp_path: Path) -> None:
+    body = "for (int64_t i = 0; i < a[0].elements; ++i) a[0].data[i] = a[1].data[i] + *a[2].scalar;"
+    build_text(tmp_path, entries(("f", "wrr", body)).replace("f, 0}", "f, OB_SIAL_OVERWRITES}"))
+    special = "  special f wrr\n  special swap_blocks uu\n  special fill_block_sequential wr\n"
+    loop = """  do j
+    do i
+      execute fill_block_sequential t[i,j] 1.0
+      execute f s[i,j] t[i,j] 2.0
+      execute swap_blocks s[i,j] t[i,j]
+    enddo i
+  enddo j
+"""
+    job = prepare(tmp_path, f"{HEAD}{special}{loop}endsial p\n", JOB)
+    states = []
+    for option in ([], ["--check"]):
+        done = simulate(native, job, "--dump-state", tmp_path / "state.json", *option)
+        assert done.returncode == 0, done.stderr
+        states.append(json.loads((tmp_path / "state.json").read_text())[0]["statics"]["s"])
+    assert states[0] == states[1]
+    assert sum(states[0]["data"]) == sum(n * (n + 1) / 2 for n in (4, 6, 2, 6, 9, 3, 2, 3, 1))
