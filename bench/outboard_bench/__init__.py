@@ -23,8 +23,8 @@ from outboard_bench import (
     products,
     programs,
     ring,
-    sial_schedules,
     sial,
+    sial_schedules,
     startup,
 )
 from outboard_bench.compiled import PREFIX, Program

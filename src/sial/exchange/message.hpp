@@ -46,6 +46,7 @@ enum class Contribution : std::uint8_t {
   barrier,  ///< `words` are combined by or, the first `number` numbers by sum, the others by max
   sum,      ///< `numbers` and `words` (two's complement) are added in the order of the ranks
   first,    ///< the part of worker `number` is the result
+  meeting,  ///< nothing is joined: all workers have come to this point
 };
 
 /// One message. Members that a kind does not use keep their initial values.

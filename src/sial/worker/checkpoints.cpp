@@ -88,8 +88,7 @@ bool Worker::is_unchanged(std::uint32_t array) const {
 // Worker 0: begins a checkpoint, if one is due, with the result of a barrier.
 void Worker::begin_checkpoint(Message& result) {
   if (setting_.record == nullptr || !setting_.record->checkpoint_s) return;
-  const bool extra = result.number != 0;  // the one that ends a checkpoint, or the start
-  if (result.contribution != Contribution::barrier || extra) return;
+  if (result.contribution != Contribution::barrier) return;
   if (code_[result.instruction].op == Opcode::halt) return;
   const auto passed = static_cast<double>(now_ns() - checkpoint_.last_ns) * 1e-9;
   if (passed < *setting_.record->checkpoint_s) return;
@@ -112,8 +111,7 @@ Worker::Step Worker::write_checkpoint() {
   }
   if (open_requests_ != 0) return Step::wait;
   Message part;
-  part.number = 1;
-  const Step step = collective(Contribution::barrier, std::move(part));
+  const Step step = collective(Contribution::meeting, std::move(part));
   if (step != Step::next) return step;
   result_.reset();
   const std::string folder = std::exchange(checkpoint_.folder, "");
@@ -239,8 +237,7 @@ Status Worker::read_checkpoint() {
 Worker::Step Worker::end_resuming() {
   if (open_requests_ != 0) return Step::wait;
   Message part;
-  part.number = 1;
-  const Step step = collective(Contribution::barrier, std::move(part));
+  const Step step = collective(Contribution::meeting, std::move(part));
   if (step != Step::next) return step;
   result_.reset();
   checkpoint_.resuming = false;

@@ -58,7 +58,7 @@ def prepare(folder: Path, source: str, job: str = JOB) -> Path:
 
 def explain(job: Path, workers: int = 1, servers: int = 1, **options: Any) -> list[dict[str, Any]]:
     read = jobs.read(job)
-    given = {"workers": workers, "servers": servers, **options}
+    given = {"workers": workers, "servers": servers, "schedule": "balanced", **options}
     found = sial_explain.explain(read, jobs.options_of(read, 1, given), job.parent / "no.state")
     programs: list[dict[str, Any]] = json.loads(sial_explain.to_json(found, None))
     return programs
@@ -66,10 +66,11 @@ def explain(job: Path, workers: int = 1, servers: int = 1, **options: Any) -> li
 
 def run(native: paths.Native, job: Path, workers: int, servers: int) -> list[dict[str, Any]]:
     """Returns the report of a run in one process. Its servers have a limit, so that blocks that
-    workers keep do not count as theirs."""
+    workers keep do not count as theirs. No pardo changes its schedule because it is uneven."""
     report = job.parent / "report.json"
     command = [native.daemon.parent / "outboard-sial", job, "--workers", workers]
     command += ["--servers", servers, "--server-memory", "1G", "--report", report]
+    command += ["--schedule", "balanced"]
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     programs: list[dict[str, Any]] = json.loads(report.read_text())
@@ -398,14 +399,14 @@ def test_what_depends_on_values_is_said(tmp_path: Path, case: str) -> None:
 
 def test_schedules_that_a_run_decides_are_said(tmp_path: Path) -> None:
     body = '  pardo i, j "guided"\n    put d[i,j] = 1.0\n  endpardo i, j\n'
-    (found,) = explain(prepare(tmp_path, f"{HEAD}{body}endsial p\n"), 3)
+    (found,) = explain(prepare(tmp_path, f"{HEAD}{body}endsial p\n"), 3, schedule=None)
     (note,) = found["unknown"]
     assert "as if they were balanced" in note
     plain = body.replace(' "guided"', "")
     job = prepare(tmp_path, f"{HEAD}{plain}endsial p\n")
-    assert explain(job, 3)[0]["unknown"] == []
+    assert explain(job, 3, schedule=None)[0]["unknown"] == []
     job.write_text(JOB + "[run]\nschedule = 'measured'\n")
-    assert explain(job, 3)[0]["unknown"] == [note]
+    assert explain(job, 3, schedule=None)[0]["unknown"] == [note]
 
 
 def test_rounds_limit_loops_that_converge(tmp_path: Path) -> None:

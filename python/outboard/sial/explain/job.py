@@ -37,8 +37,7 @@ class Options:
     servers: int = 1
     worker_memory: int = 0
     server_memory: int = 0
-    static_schedule: bool = False
-    decided_by_run: bool = False  # who computes an iteration of a pardo
+    schedule: str = ""  # of all pardos, whatever they name; empty: as they name it
     drop_cache: bool = False
     rounds: int = 0  # of loops that `exit` may leave; 0: all
     folders: tuple[Path, ...] = field(default=())
@@ -114,8 +113,7 @@ def options_of(job: Job, ranks: int, given: dict[str, Any]) -> Options:
         servers=max(servers, 1),
         worker_memory=_size(choose("worker_memory", 0)),
         server_memory=_size(choose("server_memory", 0)),
-        static_schedule=choose("schedule", "balanced") == "static",
-        decided_by_run=choose("schedule", "balanced") in DECIDED_BY_RUN,
+        schedule=choose("schedule", ""),
         drop_cache=bool(given.get("drop_cache") or job.run.get("drop_cache", False)),
         rounds=int(given.get("rounds") or 0),
     )

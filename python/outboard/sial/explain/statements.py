@@ -192,13 +192,14 @@ class Statements:
         """Says whether a pardo's iterations are divided by their number among all of them."""
         schedule = self.code.loops[loop]["schedule"]
         named = "" if schedule == NONE else self.program.string(schedule)
-        if self.options.decided_by_run or named in DECIDED_BY_RUN:
+        named = self.options.schedule or named
+        if named in DECIDED_BY_RUN:
             self.note(
                 self.code.loops[loop]["begin"],
                 "the run decides who computes an iteration; iterations are counted as if they were "
                 "balanced",
             )
-        return self.options.static_schedule or named == "static" or self.code.leaves(loop)
+        return named == "static" or self.code.leaves(loop)
 
     def end_pardo(self, loop: int, survivors: int) -> None:
         if not self.divides_all(loop):
