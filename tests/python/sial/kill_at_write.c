@@ -17,25 +17,25 @@ static long calls;
 static long last;
 static int counts;
 
-static int is_rank(const char *rank) {
-  const char *names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK"};
+static int is_rank(const char* rank) {
+  const char* names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK"};
   if (rank == NULL) return 1;
   for (int i = 0; i < 2; ++i) {
-    const char *mine = getenv(names[i]);
+    const char* mine = getenv(names[i]);
     if (mine != NULL && strcmp(mine, rank) == 0) return 1;
   }
   return 0;
 }
 
 __attribute__((constructor)) static void begin(void) {
-  const char *at = getenv("KILL_AT_WRITE");
+  const char* at = getenv("KILL_AT_WRITE");
   counts = strncmp(program_invocation_short_name, "outboard-sial", 13) == 0 &&
            is_rank(getenv("KILL_RANK"));
   last = at != NULL ? atol(at) : 0;
 }
 
 __attribute__((destructor)) static void end(void) {
-  const char *path = getenv("KILL_COUNTS");
+  const char* path = getenv("KILL_COUNTS");
   if (!counts || path == NULL || calls == 0) return;
   const int file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0644);
   dprintf(file, "%ld\n", calls);
@@ -57,17 +57,17 @@ static int is_file(int file) {
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-ssize_t pwrite(int file, const void *from, size_t bytes, off_t at) {
+ssize_t pwrite(int file, const void* from, size_t bytes, off_t at) {
   if (is_file(file) && is_due()) {
     NEXT(pwrite)(file, from, bytes / 2, at);
     kill(getpid(), SIGKILL);
   }
   return NEXT(pwrite)(file, from, bytes, at);
 }
-ssize_t pwrite64(int file, const void *from, size_t bytes, off64_t at) {
+ssize_t pwrite64(int file, const void* from, size_t bytes, off64_t at) {
   return pwrite(file, from, bytes, at);
 }
-ssize_t write(int file, const void *from, size_t bytes) {
+ssize_t write(int file, const void* from, size_t bytes) {
   if (is_file(file) && is_due()) {
     NEXT(write)(file, from, bytes / 2);
     kill(getpid(), SIGKILL);
@@ -78,19 +78,19 @@ int fsync(int file) {
   if (is_due()) kill(getpid(), SIGKILL);
   return NEXT(fsync)(file);
 }
-int rename(const char *from, const char *to) {
+int rename(const char* from, const char* to) {
   if (is_due()) kill(getpid(), SIGKILL);
   return NEXT(rename)(from, to);
 }
-int unlinkat(int folder, const char *name, int flags) {
+int unlinkat(int folder, const char* name, int flags) {
   if (is_due()) kill(getpid(), SIGKILL);
   return NEXT(unlinkat)(folder, name, flags);
 }
-int remove(const char *name) {
+int remove(const char* name) {
   if (is_due()) kill(getpid(), SIGKILL);
   return NEXT(remove)(name);
 }
-int mkdir(const char *name, mode_t mode) {
+int mkdir(const char* name, mode_t mode) {
   if (is_due()) kill(getpid(), SIGKILL);
   return NEXT(mkdir)(name, mode);
 }

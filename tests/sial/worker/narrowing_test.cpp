@@ -152,7 +152,13 @@ class Loops {
 
   Program program_;
   Layout layout_;
-  ActiveLoop active_{.lower = {}, .upper = {}, .total = 1, .coming = {}};
+  static ActiveLoop one_tuple() {
+    ActiveLoop loop;
+    loop.total = 1;
+    return loop;
+  }
+
+  ActiveLoop active_ = one_tuple();
   std::vector<std::vector<std::string>> clauses_;
   std::optional<Narrowing> narrowing_;
 };
