@@ -18,8 +18,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <thread>
 #include <vector>
+
+#include "sial/exchange/mpi/patient_finalize.hpp"
 
 namespace {
 
@@ -126,15 +127,6 @@ void barriers(const Ranks& ranks, int count) {
   MPI_Comm_free(&others);
 }
 
-// MPI_Finalize of MPICH 4.0 over UCX and TCP may hang although no message is left. Its mpiexec
-// accepts a rank that leaves so.
-void leave_after_patience() {
-  std::thread([] {
-    std::this_thread::sleep_for(std::chrono::seconds(2));
-    std::_Exit(0);
-  }).detach();
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -167,8 +159,6 @@ int main(int argc, char** argv) {
   }
   if (barrier_count > 0) barriers(ranks, barrier_count);
   std::fflush(stdout);
-  MPI_Barrier(MPI_COMM_WORLD);  // nobody needs this rank any more
-  leave_after_patience();
-  MPI_Finalize();
+  ob::sial::finalize(0);
   return 0;
 }

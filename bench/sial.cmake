@@ -5,7 +5,9 @@ add_executable(bench_sial_operations ${CMAKE_CURRENT_LIST_DIR}/sial_operations.c
                                      ${CMAKE_SOURCE_DIR}/apps/host_gemm.cpp)
 target_link_libraries(bench_sial_operations PRIVATE ob_bench ob_sial ob_backend_cpu)
 foreach(mpi IN LISTS OUTBOARD_MPIS)
-  add_executable(mpi_messages_${mpi} ${CMAKE_CURRENT_LIST_DIR}/mpi_messages.cpp)
+  add_executable(mpi_messages_${mpi} ${CMAKE_CURRENT_LIST_DIR}/mpi_messages.cpp
+                                        ${CMAKE_SOURCE_DIR}/src/sial/exchange/mpi/patient_finalize.cpp)
+  target_include_directories(mpi_messages_${mpi} PRIVATE ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(mpi_messages_${mpi} PRIVATE ob_mpi_${mpi} CLI11::CLI11)
 endforeach()
 if(OUTBOARD_TESTS)

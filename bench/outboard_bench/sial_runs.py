@@ -17,9 +17,8 @@ from outboard_bench.sial_hosts import Hosts
 
 _PROGRAMS = Path(__file__).parents[1] / "sial"
 _TIMEOUT_S = 120.0
-# MPI_Finalize of MPICH 4.0 over UCX and TCP may hang. A rank leaves it after some seconds, and
-# hydra may then kill the others, or lose its proxy, though their work was done.
-_ENDED_BY_HYDRA = ("HYD_pmcd_pmip_control_cmd_cb", "Killed (signal 9)")
+# The starter of MPICH 4.0 fails so at times when ranks on another host end while others still do.
+_LOST_PROXY = "HYD_pmcd_pmip_control_cmd_cb"
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def run(
     """Runs a job, in one process if there are no hosts. Raises OutboardError if it fails."""
     report = file.with_name("report.json")
     command = command_line(hosts, file, workers, servers, [*options, "--report", str(report)])
-    finish(command, report)
+    finish(command)
     program = json.loads(report.read_text())[0]
     source = next(file.parent.glob("*.sial")).read_text().splitlines()
     return Report(workers, source, {line["line"]: line for line in program["lines"]})
@@ -124,10 +123,8 @@ def command_line(
     return hosts.command(workers, servers, words)
 
 
-def finish(command: Sequence[str], report: Path | None = None, *, times: int = 4) -> str:
-    """Runs a command to its end, and returns its output. `report` is written as its last work."""
-    if report is not None:
-        report.unlink(missing_ok=True)
+def finish(command: Sequence[str], *, again: bool = True) -> str:
+    """Runs a command to its end, and returns its output."""
     try:
         done = subprocess.run(
             command,
@@ -139,13 +136,8 @@ def finish(command: Sequence[str], report: Path | None = None, *, times: int = 4
         )
     except subprocess.TimeoutExpired as error:
         raise OutboardError(f"`{' '.join(command)}` has no end after {_TIMEOUT_S:g} s") from error
-    if done.returncode != 0 and any(
-        words in done.stdout + done.stderr for words in _ENDED_BY_HYDRA
-    ):
-        if report is not None and report.exists():
-            return done.stdout
-        if times > 1:
-            return finish(command, report, times=times - 1)
+    if done.returncode != 0 and again and _LOST_PROXY in done.stderr:
+        return finish(command, again=False)
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip() or "it said nothing"
         raise OutboardError(f"`{' '.join(command)}` failed (status {done.returncode}): {said}")

@@ -7,10 +7,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "sial/exchange/message_codec.hpp"
+#include "sial/exchange/mpi/patient_finalize.hpp"
 
 namespace ob::sial {
 namespace {
@@ -25,8 +25,6 @@ constexpr int kElementsTag = 2;
 constexpr std::chrono::microseconds kSpin{50};
 constexpr std::chrono::microseconds kShortNap{50};
 constexpr std::chrono::microseconds kLongNap{1000};
-// The time in which MPI_Finalize has to end.
-constexpr std::chrono::seconds kFinalizePatience{3};
 // Answers to prefetches that are on their way to one rank. A second one keeps the link busy; more
 // would delay the answers that somebody waits for.
 constexpr std::ptrdiff_t kAnswersAhead = 2;
@@ -35,23 +33,6 @@ constexpr std::ptrdiff_t kAnswersAhead = 2;
 constexpr std::size_t kMostSends = 1024;
 // Elements of one MPI message: 1 GiB.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 27;
-
-bool is_mpich() {
-  std::string version(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
-  int length = 0;
-  MPI_Get_library_version(version.data(), &length);
-  return version.starts_with("MPICH");
-}
-
-// Ends the process if it is still there then. MPI_Finalize of MPICH 4.0 over UCX and TCP may hang
-// although no message is left: a rank that waits for its process manager does not answer another
-// one that closes its connection. mpiexec of MPICH accepts a rank that leaves so.
-void leave_after(std::chrono::seconds patience, int status) {
-  std::thread([patience, status] {
-    std::this_thread::sleep_for(patience);
-    std::_Exit(status);
-  }).detach();
-}
 
 }  // namespace
 
@@ -99,9 +80,7 @@ Result<std::unique_ptr<MpiExchange>> MpiExchange::create(int* argc, char*** argv
 
 MpiExchange::~MpiExchange() {
   MPI_Comm_free(&mpi_->comm);
-  MPI_Barrier(MPI_COMM_WORLD);  // nobody needs this rank any more
-  if (is_mpich()) leave_after(kFinalizePatience, status_);
-  MPI_Finalize();
+  finalize(status_);
 }
 
 Status MpiExchange::compare(std::uint64_t digest) {
