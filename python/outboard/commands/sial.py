@@ -228,7 +228,7 @@ def run(
       outboard sial run job.toml
       outboard sial run job.toml -n 8 --mpi mpich --servers 2
       outboard sial run job.toml -n 4 --report
-      outboard sial run job.toml -n 4 --device gpuhost:47800
+      outboard sial run job.toml -n 4 --device gpuhost:7770
       outboard sial run job.toml -n 8 --checkpoint 600
       outboard sial run job.toml -n 8 --checkpoint 600 --resume
     """
