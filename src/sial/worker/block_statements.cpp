@@ -214,8 +214,26 @@ Worker::Step Worker::two_operand_statement() {
     case Opcode::block_add: return done(add(target, left, right, scratch_));
     case Opcode::block_subtract: return done(subtract(target, left, right, scratch_));
     case Opcode::block_outer: return done(outer(target, left, right, how, scratch_));
-    default: return done(contract(target, left, right, how, *setting_.gemm, scratch_));
+    default:
+      return done(contract(plan_of(target, left, right), target, left, right, how, *setting_.gemm,
+                           scratch_));
   }
+}
+
+// Returns the plan of the present contraction. Loops mostly go through blocks of one size, and a
+// plan takes longer than the product of small blocks.
+const ContractionPlan& Worker::plan_of(const View& d, const ConstView& b1, const ConstView& b2) {
+  std::unique_ptr<PlannedContraction>& last = plans_[at_];
+  // The labels are those of the instruction's selectors.
+  const auto same = [](const auto& one, const auto& other) {
+    return one.rank == other.rank &&
+           std::equal(one.extents.begin(), one.extents.begin() + one.rank, other.extents.begin()) &&
+           std::equal(one.strides.begin(), one.strides.begin() + one.rank, other.strides.begin());
+  };
+  if (last == nullptr || !same(last->d, d) || !same(last->b1, b1) || !same(last->b2, b2)) {
+    last.reset(new PlannedContraction{d, b1, b2, ContractionPlan::make(d, b1, b2)});
+  }
+  return last->plan;
 }
 
 Worker::Step Worker::slice_statement() {

@@ -45,7 +45,7 @@ struct WorkerCounts {
   std::vector<InstructionCounts> instructions;  ///< empty, or per instruction
   std::vector<MemoryPeaks> memory;              ///< empty, or per worker
   std::int64_t run_ns = 0;                      ///< from the start to the last barrier
-  DeviceTraffic device;                         ///< of the process, until its worker ended
+  DeviceTraffic device{};                       ///< of the process, until its worker ended
 };
 
 /// Returns all counters, so that workers can add theirs up.

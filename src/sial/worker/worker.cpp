@@ -27,6 +27,7 @@ Worker::Worker(const WorkerSetting& setting, Rank rank, Exchange& exchange)
       fetched_(program_.arrays.size(), setting.memory_bytes / 2, counts_.gets),
       look_ahead_(program_, setting.prefetch_depths, *this, counts_.gets),
       changed_(program_.arrays.size()),
+      plans_(program_.code.size()),
       warned_(program_.code.size()) {
   for (std::uint32_t at = 0; at < code_.size(); ++at) {
     if (code_[at].op == Opcode::loop_exit) exits_[code_[at].a] = true;

@@ -16,6 +16,7 @@
 #include "sial/devices/device_place.hpp"
 #include "sial/exchange/message.hpp"
 #include "sial/job/binding.hpp"
+#include "sial/operations/contraction.hpp"
 #include "sial/operations/gemm.hpp"
 #include "sial/operations/scratch.hpp"
 #include "sial/persist/saved_objects.hpp"
@@ -102,6 +103,12 @@ class Worker : private Future {
   union Value {
     std::int64_t i;
     double s;
+  };
+  // The plan of a contraction, for blocks with these extents and strides.
+  struct PlannedContraction {
+    View d;
+    ConstView b1, b2;
+    ContractionPlan plan;
   };
   // The continuation after an instruction.
   enum class Step : std::uint8_t { next, jumped, wait, failed, finished, stopped };
@@ -192,6 +199,7 @@ class Worker : private Future {
   Step done(const Status& status);
   Step one_operand_statement();
   Step two_operand_statement();
+  const ContractionPlan& plan_of(const View& d, const ConstView& b1, const ConstView& b2);
   Step slice_statement();
   Step static_statement();
   Step region_statement();
@@ -329,9 +337,10 @@ class Worker : private Future {
   std::vector<std::vector<Number>> granted_;  // per loop around, from outside
   std::vector<Number> pending_;               // fetched in this epoch
   std::vector<bool> changed_;                 // arrays that this worker wrote in this epoch
-  std::vector<bool> warned_;                  // per instruction
-  std::vector<bool> hinted_;                  // per instruction: between gpu_on and gpu_off
-  bool told_of_loss_ = false;                 // of the device
+  std::vector<std::unique_ptr<PlannedContraction>> plans_;  // per instruction; the last one
+  std::vector<bool> warned_;                                // per instruction
+  std::vector<bool> hinted_;   // per instruction: between gpu_on and gpu_off
+  bool told_of_loss_ = false;  // of the device
 
   std::unique_ptr<CollectiveHub> hub_;  // of worker 0
   bool contributed_ = false;
