@@ -49,7 +49,9 @@ Result<std::unique_ptr<sial::DevicePlace>> open_sial_device(const SialOptions& o
     if (!measured.ok()) return measured.status().in("--device " + address);
     rates = *measured;
   }
-  return sial::DevicePlace::open(device, rates, wanted, host);
+  auto place = sial::DevicePlace::open(device, rates, wanted, host);
+  if (!place.ok()) return place.status().in("--device " + address);
+  return place;
 }
 
 }  // namespace ob::apps
