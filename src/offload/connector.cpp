@@ -7,6 +7,7 @@
 
 #include "base/quiet_thread.hpp"
 #include "offload/clock.hpp"
+#include "policy/history.hpp"
 
 namespace ob::offload {
 namespace {
@@ -20,6 +21,8 @@ constexpr std::chrono::milliseconds kMostAtEnd{200};
 // Between measurements of the same link.
 constexpr double kAgainFactor = 4;
 constexpr double kLastAgainS = 8;
+// A call that takes this long waits for the first connection as long as any call may.
+constexpr double kWorthWholeWaitS = 0.2;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 constexpr std::string_view kEndedBefore = "the program ended before the first answer of the server";
@@ -79,7 +82,7 @@ const ServerFacts* Connector::known(std::size_t server, Need need) const noexcep
 
 // @pre the caller holds the mutex, and no thread runs
 bool Connector::start(std::size_t server, Need need) {
-  if (first_deadline_ == Clock::time_point{}) first_deadline_ = Clock::now() + first_wait_;
+  if (first_start_ == Clock::time_point{}) first_start_ = Clock::now();
   return run([this, server, need] {
     ReachedServer reached = connect(server);
     // Only a library that is known to be slow gains from a device on its own processors, so their
@@ -103,6 +106,14 @@ bool Connector::run(std::function<void()> work) {
   return running_;
 }
 
+// Short shapes keep the side of their first call, so they wait for the server as long as any call
+// may. Longer ones can go out later, and a fifth of a second is worth a wait of 20 ms.
+Connector::Clock::duration Connector::first_wait(double local_s) const noexcept {
+  if (local_s < policy::History::kShortS) return first_wait_;
+  const double part = std::min(1.0, local_s / kWorthWholeWaitS);
+  return std::chrono::duration_cast<Clock::duration>(part * first_wait_);
+}
+
 ReachedServer Connector::reach_in_background(std::size_t server, Need need,
                                              double local_s) noexcept {
   if (const ServerFacts* facts = known(server, need)) return {server, facts};
@@ -116,7 +127,7 @@ ReachedServer Connector::reach_in_background(std::size_t server, Need need,
     if (!running_ && !start(server, need)) return {server, nullptr};
     const auto affordable = std::chrono::duration_cast<Clock::duration>(
         std::chrono::duration<double>(std::min(1.0, policy::LossBudget::kShare * local_s)));
-    const auto deadline = std::max(first_deadline_, Clock::now() + affordable);
+    const auto deadline = std::max(first_start_ + first_wait(local_s), Clock::now() + affordable);
     ended_.wait_until(lock, deadline, [this] { return !running_; });
   } catch (...) {  // no memory: not reached
   }

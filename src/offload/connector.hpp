@@ -34,7 +34,8 @@ enum class Need {
 class Connector {
  public:
   /// @param first_wait calls that come within this time after the first one wait for the first
-  ///   connection, so that short shapes, which keep the side of their first call, may go out
+  ///   connection, so that short shapes, which keep the side of their first call, may go out; those
+  ///   of 5 to 200 ms wait for a part of it
   Connector(client::ConnectionCache& connections, Tuning& tuning, Journal& journal,
             policy::LossBudget& budget, std::chrono::milliseconds first_wait) noexcept
       : connections_(connections),
@@ -72,6 +73,7 @@ class Connector {
   ReachedServer connect(std::size_t server) noexcept;
   void measure(ReachedServer& reached) noexcept;
   const ServerFacts* known(std::size_t server, Need need) const noexcept;
+  Clock::duration first_wait(double local_s) const noexcept;
   bool start(std::size_t server, Need need);
   bool run(std::function<void()> work);
 
@@ -87,7 +89,7 @@ class Connector {
   std::thread thread_;
   bool running_ = false;
   bool closed_ = false;
-  Clock::time_point first_deadline_{};  ///< of the calls that wait for the first connection
+  Clock::time_point first_start_{};  ///< of the thread
 };
 
 }  // namespace ob::offload
