@@ -34,11 +34,28 @@ BlockServer::BlockServer(const Options& options, Exchange& exchange)
     : options_(options),
       exchange_(exchange),
       store_({options.memory_bytes, options.spill_folder, "server" + std::to_string(options.rank)}),
-      chunks_(options.workers) {}
+      chunks_(options.workers),
+      credit_(PutCredit::of(options.memory_bytes, options.workers)),
+      grants_(credit_.grants) {}
 
 void BlockServer::receive(const Message& message) {
   if (message.kind == MessageKind::next_chunk) return next_chunk(message);
+  if (message.kind == MessageKind::ask_credit) {
+    grants_.ask(message);
+    return grant_puts();
+  }
   StoredArray& array = arrays_.try_emplace(message.array, store_, message.array).first->second;
+  handle(array, message);
+  if (message.block == nullptr || message.block->bytes() <= credit_.share) return;
+  grants_.end(message.block->bytes());
+  grant_puts();
+}
+
+void BlockServer::grant_puts() {
+  while (const auto wish = grants_.next()) answer(*wish, MessageKind::credit);
+}
+
+void BlockServer::handle(StoredArray& array, const Message& message) {
   if (message.kind == MessageKind::prefetch) return prefetch(array, message);
   if (!enter_generation(array, message)) return;
   switch (message.kind) {
@@ -129,7 +146,9 @@ Status BlockServer::settle_block(StoredArray& array, RecordId block) {
 }
 
 bool BlockServer::ready_for(const Message& message) const {
-  if (message.kind == MessageKind::next_chunk) return true;
+  const bool of_block =
+      message.kind != MessageKind::next_chunk && message.kind != MessageKind::ask_credit;
+  if (!of_block) return true;
   std::uint64_t bytes = 0;
   if (const auto array = arrays_.find(message.array); array != arrays_.end()) {
     const RecordId block = array->second.index.find(message.number);

@@ -8,15 +8,23 @@
 #include <vector>
 
 #include "sial/exchange/message.hpp"
+#include "sial/exchange/put_credit.hpp"
 #include "sial/operations/scratch.hpp"
 #include "sial/server/block_index.hpp"
 #include "sial/server/chunk_coordinator.hpp"
 #include "sial/server/epoch_accesses.hpp"
 #include "sial/server/partial_sums.hpp"
+#include "sial/server/put_grants.hpp"
 #include "sial/server/races.hpp"
 #include "sial/server/spill_store.hpp"
 
 namespace ob::sial {
+
+/// The most memory of one server.   Units: bytes
+struct ServerPeaks {
+  std::uint64_t stored = 0;  ///< of its blocks
+  std::uint64_t queued = 0;  ///< of blocks in messages that it has not handled
+};
 
 /// Stores blocks, and answers each message.
 /// Threads: owner only
@@ -62,6 +70,8 @@ class BlockServer {
     std::uint32_t delete_instruction = 0;
   };
 
+  void handle(StoredArray& array, const Message& message);
+  void grant_puts();
   // Brings the array to the generation of the message. Returns false after a race, which it
   // reports.
   bool enter_generation(StoredArray& array, const Message& message);
@@ -91,6 +101,8 @@ class BlockServer {
   Scratch scratch_;
   std::map<std::uint32_t, StoredArray> arrays_;
   ChunkCoordinator chunks_;
+  const PutCredit credit_;
+  PutGrants grants_;
 };
 
 }  // namespace ob::sial
