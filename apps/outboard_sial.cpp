@@ -136,6 +136,7 @@ WorkerSetting setting_of(const Loaded& loaded, const ob::apps::SialOptions& opti
   const auto schedule = kSchedules.find(options.schedule);
   if (schedule != kSchedules.end()) setting.schedule = schedule->second;
   setting.memory_bytes = options.worker_memory_bytes;
+  setting.server_memory_bytes = options.server_memory_bytes;
   setting.saved = &saved;
   setting.check = options.check;
   setting.drop_cache = options.drop_cache;

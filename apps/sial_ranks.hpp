@@ -30,8 +30,8 @@ class Ranks {
   /// Runs a program.   Errors: those of the program; the message is empty if another rank reports
   /// it
   virtual Status run(const sial::WorkerSetting& setting, const Look& look) = 0;
-  /// Returns the most bytes of blocks that each server held in the last program.
-  virtual const std::vector<std::uint64_t>& server_peaks() const noexcept = 0;
+  /// Returns the most memory of each server in the last program.
+  virtual const std::vector<sial::ServerPeaks>& server_peaks() const noexcept = 0;
   /// Returns the file for what this process dumps.
   virtual std::string dump_path(const std::string& path) const = 0;
   /// Ends the job on all ranks.

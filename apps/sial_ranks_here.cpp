@@ -15,22 +15,19 @@ class RanksHere final : public Ranks {
   Status run(const sial::WorkerSetting& setting, const Look& look) override {
     sial::Simulation simulation(setting, server_options(options_, 0), options_.seed);
     OB_RETURN_IF_ERROR(simulation.run());
-    peaks_.clear();
-    for (sial::Rank server = 0; server < setting.servers; ++server) {
-      peaks_.push_back(simulation.server(server).store().peak_bytes());
-    }
+    peaks_ = simulation.server_peaks();
     for (sial::Rank rank = 0; rank < setting.workers; ++rank) {
       look(rank, simulation.worker(rank));
     }
     return {};
   }
-  const std::vector<std::uint64_t>& server_peaks() const noexcept override { return peaks_; }
+  const std::vector<sial::ServerPeaks>& server_peaks() const noexcept override { return peaks_; }
   std::string dump_path(const std::string& path) const override { return path; }
   void close(int /*status*/) override {}
 
  private:
   const SialOptions options_;
-  std::vector<std::uint64_t> peaks_;  // of servers
+  std::vector<sial::ServerPeaks> peaks_;
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ class MpiRanks final : public Ranks {
     return rank_.run(setting, server_options(options_, rank),
                      [&](sial::Worker& worker) { look(rank, worker); });
   }
-  const std::vector<std::uint64_t>& server_peaks() const noexcept override {
+  const std::vector<sial::ServerPeaks>& server_peaks() const noexcept override {
     return rank_.server_peaks();
   }
   std::string dump_path(const std::string& path) const override {
@@ -50,7 +50,7 @@ class OneMpiRank final : public Ranks {
   Status run(const sial::WorkerSetting& setting, const Look& look) override {
     return here_->run(setting, look);
   }
-  const std::vector<std::uint64_t>& server_peaks() const noexcept override {
+  const std::vector<sial::ServerPeaks>& server_peaks() const noexcept override {
     return here_->server_peaks();
   }
   std::string dump_path(const std::string& path) const override { return path; }

@@ -49,7 +49,7 @@ SialReport::SialReport() : text_(std::make_unique<Text>()) {}
 SialReport::~SialReport() = default;
 
 void SialReport::add(const sial::WorkerSetting& setting, const sial::Worker& worker,
-                     const std::vector<std::uint64_t>& server_peaks) {
+                     const std::vector<sial::ServerPeaks>& server_peaks) {
   const sial::Program& program = *setting.program;
   const sial::WorkerCounts& counts = worker.counts();
   std::map<std::pair<std::uint32_t, std::uint32_t>, Json> lines;  // by source and line
@@ -100,11 +100,16 @@ void SialReport::add(const sial::WorkerSetting& setting, const sial::Worker& wor
                               {"slowest_s", 1e-9 * pardo.slowest}});
   }
   Json& memory = json["memory"];
-  memory["servers"] = server_peaks;
+  memory["servers"] = Json::array();
+  for (const sial::ServerPeaks& one : server_peaks) memory["servers"].push_back(one.stored);
   memory["workers"] = Json::array();
   for (const sial::MemoryPeaks& one : counts.memory) {
     memory["workers"].push_back({{"blocks", one.block_bytes}, {"fetched", one.fetched_bytes}});
   }
+  Json& puts = json["puts"];  // most bytes of blocks on their way, by worker and by server
+  puts = {{"waits", counts.credit_waits}, {"unanswered", Json::array()}, {"queued", Json::array()}};
+  for (const sial::MemoryPeaks& one : counts.memory) puts["unanswered"].push_back(one.put_bytes);
+  for (const sial::ServerPeaks& one : server_peaks) puts["queued"].push_back(one.queued);
   text_->programs.push_back(std::move(json));
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "sial/server/server.hpp"
 #include "sial/worker/worker.hpp"
 
 namespace ob::apps {
@@ -18,9 +19,9 @@ class SialReport {
   ~SialReport();
   /// Adds a program that has finished.
   /// @param worker one of its workers; its counters are the sums over all workers
-  /// @param server_peaks most bytes of blocks of each server
+  /// @param server_peaks most memory of each server
   void add(const sial::WorkerSetting& setting, const sial::Worker& worker,
-           const std::vector<std::uint64_t>& server_peaks);
+           const std::vector<sial::ServerPeaks>& server_peaks);
   /// Writes the file.   Errors: unavailable
   Status write(const std::string& path) const;
 

@@ -34,6 +34,11 @@ def show(file: Path, to: IO[str]) -> None:
                 f"{format_bytes(device['to_host_bytes'])} back, {device['evicted']:,} blocks "
                 "evicted"
             )
+        if puts := program["puts"]["waits"]:
+            console.print(
+                f"  puts that waited for credit: {puts:,}; most bytes that waited for a server: "
+                f"{format_bytes(max(program['puts']['queued']))}"
+            )
         lines = [line for line in program["lines"] if _matters(line, whole)]
         if lines:
             console.print(_statements(lines, whole))

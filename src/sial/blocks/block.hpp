@@ -28,7 +28,8 @@ class BlockCopies {
 };
 
 /// A dense, column-major block.
-/// Memory: aligned to 64 bytes; returns to the pool with the last pointer to the block
+/// Memory: aligned to 64 bytes from 4 KiB on, else to 16; returns to the pool with the last pointer
+///         to the block
 class Block {
  public:
   Block(const Shape& shape, double* data) noexcept : shape_(shape), data_(data) {}
@@ -88,6 +89,7 @@ class Block {
 /// position by position.
 View view_of(Block& block) noexcept;
 ConstView view_of(const Block& block) noexcept;
+View view_of(const Shape& shape, double* elements) noexcept;
 
 /// Several holders of one block only read it. A holder that wants to write asks
 /// BlockPool::make_writable(), which copies the block if there are others.
@@ -109,6 +111,18 @@ class BlockPool {
   /// Replaces `block` with a copy of its own if it has other holders.   Errors: out_of_memory
   Status make_writable(BlockPtr& block);
 
+  // For those who keep so many blocks that the object and its count of holders would take more
+  // memory than the elements.
+  /// Allocates uninitialised elements, which the caller frees.   Errors: out_of_memory
+  Result<double*> take(std::uint64_t bytes);
+  /// Frees the elements that take() or detach() returned.
+  void free(double* elements, std::uint64_t bytes) noexcept;
+  /// Makes a block of such elements. Its last holder frees them.
+  BlockPtr attach(const Shape& shape, double* elements);
+  /// Takes the elements out of a block of this pool. Returns nullptr, and leaves them to the other
+  /// holders, if there are some.
+  double* detach(BlockPtr block) noexcept;
+
   /// Returns the bytes of the blocks that are in use.
   std::uint64_t used_bytes() const;
   /// Returns the highest number of bytes that were in use. Idle memory never adds to it.
@@ -116,6 +130,7 @@ class BlockPool {
 
  private:
   struct State;
+  struct Release;
   std::shared_ptr<State> state_;  // blocks keep it alive
 };
 

@@ -26,11 +26,13 @@ enum class MessageKind : std::uint8_t {
   save,          ///< writes the blocks of an array to the file `text`
   restore,       ///< reads the blocks of server words[0] of words[1] from the files in `text`
   next_chunk,    ///< to the first server: asks for iterations of a guided pardo; see ChunkRequest
+  ask_credit,    ///< asks for the credit to put a block of words[0] bytes; the answer is credit
   // from a server to a worker
   data,
   absent,
   done,
   chunk,    ///< see Chunk
+  credit,   ///< the sender of ask_credit may put its block now
   failure,  ///< `text` says which error, `words` what belongs to it
   // between workers
   contribution,  ///< to worker 0: the part of the sender in a collective statement

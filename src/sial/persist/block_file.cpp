@@ -13,6 +13,7 @@
 
 #include "base/checksum.hpp"
 #include "base/fd.hpp"
+#include "sial/persist/file_bytes.hpp"
 
 namespace ob::sial {
 namespace {
@@ -54,34 +55,22 @@ Status unreadable(const std::filesystem::path& path, const std::string& what) {
   return {Code::invalid_argument, path.string() + ": " + what};
 }
 
-Status write_all(int file, const std::filesystem::path& path, const void* data, std::uint64_t bytes,
-                 std::uint64_t offset) {
-  const auto* from = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t written = ::pwrite(file, from, bytes, static_cast<off_t>(offset));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return problem(path, std::string("cannot write (") + strerror(errno) + ")");
-    from += written;
-    offset += static_cast<std::uint64_t>(written);
-    bytes -= static_cast<std::uint64_t>(written);
-  }
-  return {};
-}
+// The descriptor of a file with the name for its errors.
+struct NamedFile {
+  Fd fd;
+  const std::filesystem::path& path;
 
-Status read_exactly(int file, const std::filesystem::path& path, void* data, std::uint64_t bytes,
-                    std::uint64_t offset) {
-  auto* to = static_cast<char*>(data);
-  while (bytes > 0) {
-    const ssize_t got = ::pread(file, to, bytes, static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return unreadable(path, std::string("cannot read (") + strerror(errno) + ")");
-    if (got == 0) return unreadable(path, "the file is shorter than it was");
-    to += got;
-    offset += static_cast<std::uint64_t>(got);
-    bytes -= static_cast<std::uint64_t>(got);
+  Status write(const void* data, std::uint64_t bytes, std::uint64_t offset) const {
+    const std::span all(static_cast<const std::byte*>(data), static_cast<std::size_t>(bytes));
+    const Status written = write_at(fd.get(), offset, all);
+    return written.ok() ? written : problem(path, written.message());
   }
-  return {};
-}
+  Status read(void* data, std::uint64_t bytes, std::uint64_t offset) const {
+    const std::span all(static_cast<std::byte*>(data), static_cast<std::size_t>(bytes));
+    const Status got = read_at(fd.get(), offset, all);
+    return got.ok() ? got : unreadable(path, got.message());
+  }
+};
 
 // Sets the shape of an entry's block. Returns false if no block of this file can have it.
 bool entry_shape(const Entry& entry, std::uint64_t file_bytes, Shape& shape) {
@@ -102,8 +91,9 @@ bool entry_shape(const Entry& entry, std::uint64_t file_bytes, Shape& shape) {
 
 Status write_block_file(const std::filesystem::path& path, std::span<const std::uint64_t> numbers,
                         const std::function<Result<ConstBlockPtr>(std::uint64_t)>& block) {
-  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (!file) return problem(path, std::string("cannot create (") + strerror(errno) + ")");
+  const NamedFile file{Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)),
+                       path};
+  if (!file.fd) return problem(path, std::string("cannot create (") + strerror(errno) + ")");
   // The index, which is in front, has checksums: it is written last.
   std::vector<Entry> index;
   index.reserve(numbers.size());
@@ -116,29 +106,28 @@ Status write_block_file(const std::filesystem::path& path, std::span<const std::
     entry.checksum = checksum_of(*present);
     entry.rank = present->shape().rank;
     std::copy_n(present->shape().extents.begin(), entry.rank, entry.extents.begin());
-    OB_RETURN_IF_ERROR(write_all(file.get(), path, present->data(), present->bytes(), offset));
+    OB_RETURN_IF_ERROR(file.write(present->data(), present->bytes(), offset));
     offset += present->bytes();
   }
   Header header;
   header.count = index.size();
   header.index_checksum = checksum_of(index);
-  OB_RETURN_IF_ERROR(write_all(file.get(), path, &header, sizeof header, 0));
-  OB_RETURN_IF_ERROR(
-      write_all(file.get(), path, index.data(), index.size() * sizeof(Entry), sizeof header));
-  if (::fsync(file.get()) != 0) {
+  OB_RETURN_IF_ERROR(file.write(&header, sizeof header, 0));
+  OB_RETURN_IF_ERROR(file.write(index.data(), index.size() * sizeof(Entry), sizeof header));
+  if (::fsync(file.fd.get()) != 0) {
     return problem(path, std::string("the disk does not take it (") + strerror(errno) + ")");
   }
   return {};
 }
 
 Status read_block_file(const std::filesystem::path& path, const BlockReceiver& receiver) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return unreadable(path, std::string("cannot open (") + strerror(errno) + ")");
-  const off_t end = ::lseek(file.get(), 0, SEEK_END);
+  const NamedFile file{Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path};
+  if (!file.fd) return unreadable(path, std::string("cannot open (") + strerror(errno) + ")");
+  const off_t end = ::lseek(file.fd.get(), 0, SEEK_END);
   if (end < 0) return unreadable(path, std::string("cannot read (") + strerror(errno) + ")");
   const auto file_bytes = static_cast<std::uint64_t>(end);
   Header header;
-  OB_RETURN_IF_ERROR(read_exactly(file.get(), path, &header, sizeof header, 0));
+  OB_RETURN_IF_ERROR(file.read(&header, sizeof header, 0));
   if (header.magic != kMagic) return unreadable(path, "this is no file of saved blocks");
   if (header.version != kVersion || header.reserved != 0)
     return unreadable(path, "another version has written the file");
@@ -147,7 +136,7 @@ Status read_block_file(const std::filesystem::path& path, const BlockReceiver& r
   }
   std::vector<Entry> index(static_cast<std::size_t>(header.count));
   const std::uint64_t index_bytes = header.count * sizeof(Entry);
-  OB_RETURN_IF_ERROR(read_exactly(file.get(), path, index.data(), index_bytes, sizeof header));
+  OB_RETURN_IF_ERROR(file.read(index.data(), index_bytes, sizeof header));
   if (checksum_of(index) != header.index_checksum) {
     return unreadable(path, "the table of blocks is damaged (its checksum is wrong)");
   }
@@ -157,7 +146,7 @@ Status read_block_file(const std::filesystem::path& path, const BlockReceiver& r
     if (!entry_shape(entry, file_bytes, shape))
       return unreadable(path, "the table of blocks is damaged");
     OB_ASSIGN_OR_RETURN(BlockPtr block, receiver.allocate(shape));
-    OB_RETURN_IF_ERROR(read_exactly(file.get(), path, block->data(), block->bytes(), entry.offset));
+    OB_RETURN_IF_ERROR(file.read(block->data(), block->bytes(), entry.offset));
     if (checksum_of(*block) != entry.checksum) {
       return unreadable(
           path, "block " + std::to_string(entry.number) + " is damaged (its checksum is wrong)");

@@ -34,17 +34,34 @@ BlockServer::BlockServer(const Options& options, Exchange& exchange)
     : options_(options),
       exchange_(exchange),
       store_({options.memory_bytes, options.spill_folder, "server" + std::to_string(options.rank)}),
-      chunks_(options.workers) {}
+      chunks_(options.workers),
+      credit_(PutCredit::of(options.memory_bytes, options.workers)),
+      grants_(credit_.grants) {}
 
 void BlockServer::receive(const Message& message) {
   if (message.kind == MessageKind::next_chunk) return next_chunk(message);
-  StoredArray& array = arrays_.try_emplace(message.array, message.array).first->second;
+  if (message.kind == MessageKind::ask_credit) {
+    grants_.ask(message);
+    return grant_puts();
+  }
+  StoredArray& array = arrays_.try_emplace(message.array, store_, message.array).first->second;
+  handle(array, message);
+  if (message.block == nullptr || message.block->bytes() <= credit_.share) return;
+  grants_.end(message.block->bytes());
+  grant_puts();
+}
+
+void BlockServer::grant_puts() {
+  while (const auto wish = grants_.next()) answer(*wish, MessageKind::credit);
+}
+
+void BlockServer::handle(StoredArray& array, const Message& message) {
   if (message.kind == MessageKind::prefetch) return prefetch(array, message);
   if (!enter_generation(array, message)) return;
   switch (message.kind) {
     case MessageKind::get: return get(array, message);
     case MessageKind::touch:
-      if (enter_access(array, array.blocks[message.number], BlockAccess::get, message)) {
+      if (enter_access(array, array.index.find_or_add(message.number), BlockAccess::get, message)) {
         answer(message, MessageKind::done);
       }
       return;
@@ -67,12 +84,14 @@ bool BlockServer::enter_generation(StoredArray& array, const Message& message) {
     report_race(message, array.delete_instruction, array.deleted_by);
     return false;
   }
-  for (const auto& [number, stored] : array.blocks) {
-    const bool touched = stored.epoch == message.epoch && stored.state != AccessState::untouched;
-    const bool by_many = stored.state == AccessState::read_by_many ||
-                         stored.state == AccessState::accumulated_by_many;
-    if (touched && (by_many || stored.worker != message.from)) {
-      report_race(message, stored.instruction, stored.worker);
+  const EpochAccesses& accesses = array.accesses;
+  const std::uint32_t touched = accesses.epoch() == message.epoch ? accesses.size() : 0;
+  for (std::uint32_t at = 0; at < touched; ++at) {
+    const BlockAccesses& one = accesses[at];
+    const bool by_many =
+        one.state == AccessState::read_by_many || one.state == AccessState::accumulated_by_many;
+    if (by_many || one.worker != message.from) {
+      report_race(message, one.instruction, one.worker);
       return false;
     }
   }
@@ -83,57 +102,57 @@ bool BlockServer::enter_generation(StoredArray& array, const Message& message) {
   return true;
 }
 
-bool BlockServer::enter_access(StoredArray& array, Stored& stored, BlockAccess access,
+bool BlockServer::enter_access(StoredArray& array, RecordId block, BlockAccess access,
                                const Message& message) {
-  const bool adds_on = access == BlockAccess::accumulate && stored.epoch == message.epoch;
-  if (!adds_on && !settle(array, stored, message)) return false;
-  if (stored.epoch != message.epoch) {
-    stored.epoch = message.epoch;
-    stored.state = AccessState::untouched;
-  }
-  bool same = stored.worker == message.from;
-  if (options_.races_by_iteration) same = same && stored.iteration == message.iteration;
-  const auto next = after_access(stored.state, access, same);
+  const bool adds_on =
+      access == BlockAccess::accumulate && array.accesses.find(block, message.epoch) != nullptr;
+  if (!adds_on && !settle(array, block, message)) return false;
+  // A get whose answer the worker no longer wants may arrive after a barrier.
+  if (message.epoch < array.accesses.epoch()) return true;
+  BlockAccesses& before = array.accesses.enter(block, message.epoch);
+  bool same = before.worker == message.from;
+  if (options_.races_by_iteration) same = same && before.iteration == message.iteration;
+  const auto next = after_access(before.state, access, same);
   if (!next) {
-    report_race(message, stored.instruction, stored.worker);
+    report_race(message, before.instruction, before.worker);
     return false;
   }
-  if (stored.state == AccessState::untouched) {
-    stored.worker = message.from;
-    stored.instruction = message.instruction;
-    stored.iteration = message.iteration;
+  if (before.state == AccessState::untouched) {
+    before.worker = message.from;
+    before.instruction = message.instruction;
+    before.iteration = message.iteration;
   }
-  stored.state = *next;
+  before.state = *next;
   return true;
 }
 
-bool BlockServer::settle(StoredArray& array, Stored& stored, const Message& message) {
+bool BlockServer::settle(StoredArray& array, RecordId block, const Message& message) {
   if (!options_.deterministic) return true;
-  const Status settled = settle_block(array, stored, message.number);
+  const Status settled = settle_block(array, block);
   if (!settled.ok()) refuse(message, error_text(settled, "R10"));
   return settled.ok();
 }
 
-Status BlockServer::settle_block(StoredArray& array, Stored& stored, std::uint64_t number) {
-  return array.sums.settle(store_, number, [&](const Block& sum) -> Status {
-    Block* target = nullptr;
-    if (stored.entry.present()) {
-      OB_ASSIGN_OR_RETURN(target, store_.modify(array.stored, stored.entry, number));
+Status BlockServer::settle_block(StoredArray& array, RecordId block) {
+  return array.sums.settle(array.blocks.number(block), [&](const Block& sum) -> Status {
+    View target;
+    if (array.blocks.present(block)) {
+      OB_ASSIGN_OR_RETURN(target, store_.modify(array.blocks, block));
     } else {
-      OB_ASSIGN_OR_RETURN(target, made_of_zeros(array, stored, number, sum.shape()));
+      OB_ASSIGN_OR_RETURN(target, made_of_zeros(array, block, sum.shape()));
     }
-    return copy(view_of(*target), view_of(sum), 1.0, Assign::add, scratch_);
+    return copy(target, view_of(sum), 1.0, Assign::add, scratch_);
   });
 }
 
 bool BlockServer::ready_for(const Message& message) const {
-  if (message.kind == MessageKind::next_chunk) return true;
-  const auto array = arrays_.find(message.array);
-  const bool known = array != arrays_.end() && array->second.blocks.contains(message.number);
+  const bool of_block =
+      message.kind != MessageKind::next_chunk && message.kind != MessageKind::ask_credit;
+  if (!of_block) return true;
   std::uint64_t bytes = 0;
-  if (known) {
-    const Stored& stored = array->second.blocks.at(message.number);
-    bytes = store_.bytes_to_load(array->second.stored, stored.entry);
+  if (const auto array = arrays_.find(message.array); array != arrays_.end()) {
+    const RecordId block = array->second.index.find(message.number);
+    if (block != kNoRecord) bytes = store_.bytes_to_load(array->second.blocks, block);
     bytes = std::max(bytes, array->second.sums.block_bytes(message.number));
   }
   if (message.block != nullptr) bytes = std::max(bytes, message.block->bytes());
@@ -148,22 +167,22 @@ void BlockServer::announce(const Message& message) const {
   const bool replaces = message.kind == MessageKind::put || message.kind == MessageKind::fill;
   const auto array = arrays_.find(message.array);
   if (replaces || array == arrays_.end()) return;
-  const auto stored = array->second.blocks.find(message.number);
-  if (stored == array->second.blocks.end()) return;
-  store_.read_ahead(array->second.stored, stored->second.entry);
+  const RecordId block = array->second.index.find(message.number);
+  if (block != kNoRecord) store_.read_ahead(array->second.blocks, block);
 }
 
 void BlockServer::forget_blocks(StoredArray& array) {
-  array.sums.clear(store_);
-  store_.clear(array.stored);
-  array.blocks.clear();
+  array.sums.clear();
+  array.index.clear();
+  array.accesses.clear();
+  store_.clear(array.blocks);
 }
 
 void BlockServer::get(StoredArray& array, const Message& message) {
-  Stored& stored = array.blocks[message.number];
-  if (!enter_access(array, stored, BlockAccess::get, message)) return;
-  if (!stored.entry.present()) return answer(message, MessageKind::absent);
-  auto block = store_.lend(array.stored, stored.entry, message.number);
+  const RecordId id = array.index.find_or_add(message.number);
+  if (!enter_access(array, id, BlockAccess::get, message)) return;
+  if (!array.blocks.present(id)) return answer(message, MessageKind::absent);
+  auto block = store_.lend(array.blocks, id);
   if (!block.ok()) return refuse(message, error_text(block.status(), "R10"));
   Message reply = answer_to(message, MessageKind::data);
   reply.block = std::move(*block);
@@ -172,17 +191,17 @@ void BlockServer::get(StoredArray& array, const Message& message) {
 
 // A prefetch is no access, so it meets no race; the touch that follows when the block is used does.
 void BlockServer::prefetch(StoredArray& array, const Message& message) {
-  const auto found = array.blocks.find(message.number);
+  const RecordId id = array.index.find(message.number);
   // Sums of this epoch are nobody's to read, except where one worker alone uses the block.
-  const bool complete =
-      found != array.blocks.end() && (found->second.epoch != message.epoch ||
-                                      (found->second.worker == message.from &&
-                                       found->second.state != AccessState::accumulated_by_many));
-  if (complete && !settle(array, found->second, message)) return;
+  // A request of the look-ahead may arrive after a barrier, when others touch the block again.
+  const std::uint64_t epoch = std::max(message.epoch, array.accesses.epoch());
+  const BlockAccesses* const now = array.accesses.find(id, epoch);
+  const bool complete = now == nullptr || (now->worker == message.from &&
+                                           now->state != AccessState::accumulated_by_many);
+  if (id != kNoRecord && complete && !settle(array, id, message)) return;
   Message reply = answer_to(message, MessageKind::absent);
-  if (message.generation == array.generation && found != array.blocks.end() &&
-      found->second.entry.present()) {
-    auto block = store_.lend(array.stored, found->second.entry, message.number);
+  if (message.generation == array.generation && id != kNoRecord && array.blocks.present(id)) {
+    auto block = store_.lend(array.blocks, id);
     if (!block.ok()) return refuse(message, error_text(block.status(), "R10"));
     reply.kind = MessageKind::data;
     reply.block = std::move(*block);
@@ -192,73 +211,65 @@ void BlockServer::prefetch(StoredArray& array, const Message& message) {
 }
 
 void BlockServer::write(StoredArray& array, const Message& message) {
-  Stored& stored = array.blocks[message.number];
+  const RecordId block = array.index.find_or_add(message.number);
   const BlockAccess access = access_of(message.kind);
-  if (!enter_access(array, stored, access, message)) return;
+  if (!enter_access(array, block, access, message)) return;
   const bool sums = options_.deterministic && access == BlockAccess::accumulate;
-  const Status applied =
-      sums ? array.sums.add(store_, message, scratch_) : apply(array, stored, message);
-  if (!applied.ok()) {
-    return refuse(message, error_text(applied, "R03"));
-  }
+  const Status applied = sums ? array.sums.add(message, scratch_) : apply(array, block, message);
+  if (!applied.ok()) return refuse(message, error_text(applied, "R03"));
   answer(message, MessageKind::done);
 }
 
 // Returns the block that a message changes. A block that was never put begins with zeros.
-Result<Block*> BlockServer::target_of(StoredArray& array, Stored& stored, const Message& message) {
-  if (stored.entry.present() && message.kind != MessageKind::fill) {
-    return store_.modify(array.stored, stored.entry, message.number);
+Result<View> BlockServer::target_of(StoredArray& array, RecordId block, const Message& message) {
+  if (array.blocks.present(block) && message.kind != MessageKind::fill) {
+    return store_.modify(array.blocks, block);
   }
   if (message.kind == MessageKind::scale) {
     return Status(Code::invalid_argument, "the block was never put, so it cannot be scaled");
   }
   const Shape& shape = message.block != nullptr ? message.block->shape() : message.shape;
-  return made_of_zeros(array, stored, message.number, shape);
+  return made_of_zeros(array, block, shape);
 }
 
-Result<Block*> BlockServer::made_of_zeros(StoredArray& array, Stored& stored, std::uint64_t number,
-                                          const Shape& shape) {
-  OB_ASSIGN_OR_RETURN(Block* const made, store_.replace(array.stored, stored.entry, number, shape));
-  fill(view_of(*made), 0.0, Assign::set);
+Result<View> BlockServer::made_of_zeros(StoredArray& array, RecordId block, const Shape& shape) {
+  OB_ASSIGN_OR_RETURN(const View made, store_.replace(array.blocks, block, shape));
+  fill(made, 0.0, Assign::set);
   return made;
 }
 
-Status BlockServer::apply(StoredArray& array, Stored& stored, const Message& message) {
+Status BlockServer::apply(StoredArray& array, RecordId block, const Message& message) {
   if (message.kind == MessageKind::put) {
     // The block lies in the memory of its sender or of the exchange, and this server has a limit.
     const Block& from = *message.block;
-    OB_ASSIGN_OR_RETURN(Block* const made,
-                        store_.replace(array.stored, stored.entry, message.number, from.shape()));
-    std::memcpy(made->data(), from.data(), from.bytes());
+    OB_ASSIGN_OR_RETURN(const View made, store_.replace(array.blocks, block, from.shape()));
+    std::memcpy(made.data, from.data(), from.bytes());
     return {};
   }
-  OB_ASSIGN_OR_RETURN(Block* const target, target_of(array, stored, message));
-  const View view = view_of(*target);
+  OB_ASSIGN_OR_RETURN(const View target, target_of(array, block, message));
   switch (message.kind) {
     case MessageKind::accumulate:
-      if (message.block->elements() != target->elements()) {
+      if (message.block->elements() != target.elements()) {
         return {Code::invalid_argument, "the block has another shape"};
       }
-      return copy(view, view_of(*message.block), message.factor, Assign::add, scratch_);
-    case MessageKind::fill: fill(view, message.factor, Assign::set); break;
-    case MessageKind::add: fill(view, message.factor, Assign::add); break;
-    default: fill(view, message.factor, Assign::multiply); break;
+      return copy(target, view_of(*message.block), message.factor, Assign::add, scratch_);
+    case MessageKind::fill: fill(target, message.factor, Assign::set); break;
+    case MessageKind::add: fill(target, message.factor, Assign::add); break;
+    default: fill(target, message.factor, Assign::multiply); break;
   }
   return {};
 }
 
 void BlockServer::save(StoredArray& array, const Message& message) {
   for (const std::uint64_t number : array.sums.numbers()) {
-    const Status settled = settle_block(array, array.blocks[number], number);
+    const Status settled = settle_block(array, array.index.find_or_add(number));
     if (!settled.ok()) return refuse(message, error_text(settled, "R10"));
   }
   std::vector<std::uint64_t> present;
-  for (const auto& [number, stored] : array.blocks) {
-    if (stored.entry.present()) present.push_back(number);
-  }
+  array.blocks.for_each_present([&](RecordId id) { present.push_back(array.blocks.number(id)); });
   std::ranges::sort(present);
   const Status written = write_block_file(message.text, present, [&](std::uint64_t number) {
-    return store_.peek(array.stored, array.blocks.at(number).entry, number);
+    return store_.peek(array.blocks, array.index.find(number));
   });
   if (written.ok()) return answer(message, MessageKind::done);
   refuse(message, error_text(written, "R11"));
@@ -271,7 +282,7 @@ void BlockServer::restore(StoredArray& array, const Message& message) {
   const BlockReceiver receiver{[&](std::uint64_t number) { return number % servers == server; },
                                [&](const Shape& shape) { return store_.allocate(shape); },
                                [&](std::uint64_t number, BlockPtr block) {
-                                 store_.adopt(array.stored, array.blocks[number].entry, number,
+                                 store_.adopt(array.blocks, array.index.find_or_add(number),
                                               std::move(block));
                                }};
   std::istringstream files(message.text);

@@ -5,17 +5,26 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "sial/exchange/message.hpp"
+#include "sial/exchange/put_credit.hpp"
 #include "sial/operations/scratch.hpp"
+#include "sial/server/block_index.hpp"
 #include "sial/server/chunk_coordinator.hpp"
+#include "sial/server/epoch_accesses.hpp"
 #include "sial/server/partial_sums.hpp"
+#include "sial/server/put_grants.hpp"
 #include "sial/server/races.hpp"
 #include "sial/server/spill_store.hpp"
 
 namespace ob::sial {
+
+/// The most memory of one server.   Units: bytes
+struct ServerPeaks {
+  std::uint64_t stored = 0;  ///< of its blocks
+  std::uint64_t queued = 0;  ///< of blocks in messages that it has not handled
+};
 
 /// Stores blocks, and answers each message.
 /// Threads: owner only
@@ -46,42 +55,37 @@ class BlockServer {
   const SpillStore& store() const noexcept { return store_; }
 
  private:
-  struct Stored {
-    // The state lies in its padding: each block of huge arrays costs a Stored, on disk as well.
-    [[no_unique_address]] SpillStore::Entry entry;
-    AccessState state = AccessState::untouched;
-    std::uint32_t instruction = 0;  // of the access that set `state` first
-    Rank worker = 0;                // of that access
-    std::uint64_t iteration = 0;    // of that access
-    std::uint64_t epoch = 0;
-  };
-  // With its key, its link and its bucket that is less than 100 bytes.
-  static_assert(sizeof(Stored) <= 56);
+  // All that belongs to one array. A block costs a record and its place in the index, and an entry
+  // of the accesses while it is touched in the present epoch: at most 100 bytes beside its
+  // elements.
   struct StoredArray {
-    explicit StoredArray(std::uint32_t number) : stored(number), sums(number) {}
-    SpillStore::Array stored;
+    StoredArray(SpillStore& store, std::uint32_t number)
+        : blocks(store, number), index(blocks), accesses(blocks), sums(store, number) {}
+    SpillStore::Array blocks;
+    BlockIndex index;
+    EpochAccesses accesses;
     PartialSums sums;  // of the present epoch, or of a block that nobody has read since
     std::uint32_t generation = 0;
     Rank deleted_by = 0;  // the worker that began this generation
     std::uint32_t delete_instruction = 0;
-    std::unordered_map<std::uint64_t, Stored> blocks;
   };
 
+  void handle(StoredArray& array, const Message& message);
+  void grant_puts();
   // Brings the array to the generation of the message. Returns false after a race, which it
   // reports.
   bool enter_generation(StoredArray& array, const Message& message);
   // Notes the access. Returns false after a race, which it reports.
-  bool enter_access(StoredArray& array, Stored& stored, BlockAccess access, const Message& message);
+  bool enter_access(StoredArray& array, RecordId block, BlockAccess access, const Message& message);
   // Adds up the sums of the workers. Returns false after an error, which it reports.
-  bool settle(StoredArray& array, Stored& stored, const Message& message);
-  Status settle_block(StoredArray& array, Stored& stored, std::uint64_t number);
+  bool settle(StoredArray& array, RecordId block, const Message& message);
+  Status settle_block(StoredArray& array, RecordId block);
   void get(StoredArray& array, const Message& message);
   void prefetch(StoredArray& array, const Message& message);
   void write(StoredArray& array, const Message& message);
-  Status apply(StoredArray& array, Stored& stored, const Message& message);
-  Result<Block*> target_of(StoredArray& array, Stored& stored, const Message& message);
-  Result<Block*> made_of_zeros(StoredArray& array, Stored& stored, std::uint64_t number,
-                               const Shape& shape);
+  Status apply(StoredArray& array, RecordId block, const Message& message);
+  Result<View> target_of(StoredArray& array, RecordId block, const Message& message);
+  Result<View> made_of_zeros(StoredArray& array, RecordId block, const Shape& shape);
   void forget_blocks(StoredArray& array);
   void next_chunk(const Message& message);
   void save(StoredArray& array, const Message& message);
@@ -97,6 +101,8 @@ class BlockServer {
   Scratch scratch_;
   std::map<std::uint32_t, StoredArray> arrays_;
   ChunkCoordinator chunks_;
+  const PutCredit credit_;
+  PutGrants grants_;
 };
 
 }  // namespace ob::sial

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/checksum.hpp"
+#include "sial/persist/file_bytes.hpp"
 
 namespace ob::sial {
 namespace {
@@ -57,28 +58,14 @@ void SpillFile::free_slot(std::uint64_t offset, std::uint64_t block_bytes) {
 }
 
 Status SpillFile::write(std::uint64_t offset, std::span<const std::byte> block) const {
-  while (!block.empty()) {
-    const ssize_t written =
-        ::pwrite(file_.get(), block.data(), block.size(), static_cast<off_t>(offset));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return problem(std::string("cannot write (") + strerror(errno) + ")");
-    block = block.subspan(static_cast<std::size_t>(written));
-    offset += static_cast<std::uint64_t>(written);
-  }
-  return {};
+  const Status written = write_at(file_.get(), offset, block);
+  return written.ok() ? written : problem(written.message());
 }
 
 Status SpillFile::read(std::uint64_t offset, std::span<std::byte> block,
                        std::uint64_t checksum) const {
-  std::span<std::byte> rest = block;
-  while (!rest.empty()) {
-    const ssize_t got = ::pread(file_.get(), rest.data(), rest.size(), static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return problem(std::string("cannot read (") + strerror(errno) + ")");
-    if (got == 0) return problem("the file is shorter than it was");
-    rest = rest.subspan(static_cast<std::size_t>(got));
-    offset += static_cast<std::uint64_t>(got);
-  }
+  const Status got = read_at(file_.get(), offset, block);
+  if (!got.ok()) return problem(got.message());
   if (ob::checksum(block) != checksum) {
     return problem("a block is damaged (its checksum is wrong)");
   }

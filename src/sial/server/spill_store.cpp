@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstring>
 #include <span>
 #include <system_error>
@@ -13,23 +12,13 @@
 namespace ob::sial {
 namespace {
 
-std::span<std::byte> elements_of(Block& block) noexcept {
-  return std::as_writable_bytes(
-      std::span(block.data(), static_cast<std::size_t>(block.elements())));
+std::span<std::byte> bytes_at(double* elements, std::uint64_t bytes) noexcept {
+  return {reinterpret_cast<std::byte*>(elements), static_cast<std::size_t>(bytes)};
 }
 
 std::string block_text(std::uint64_t number) { return "block number " + std::to_string(number); }
 
 }  // namespace
-
-std::uint32_t SpillStore::Array::shape_number(const Shape& shape) {
-  std::array<std::int64_t, kMaxRank> key{};
-  std::copy_n(shape.extents.begin(), shape.rank, key.begin());
-  const auto [found, added] =
-      shape_numbers_.emplace(key, static_cast<std::uint32_t>(shapes_.size()));
-  if (added) shapes_.push_back(shape);
-  return found->second;
-}
 
 SpillStore::SpillStore(Options options)
     : options_(std::move(options)),
@@ -41,9 +30,15 @@ SpillStore::~SpillStore() {
   if (made_folder_) ::rmdir(options_.folder.c_str());
 }
 
-Result<ConstBlockPtr> SpillStore::lend(Array& array, Entry& entry, std::uint64_t number) {
-  OB_RETURN_IF_ERROR(load(array, entry, number));
-  const BlockPtr& block = entry.resident_->block;
+Result<ConstBlockPtr> SpillStore::lend(Array& array, RecordId id) {
+  OB_RETURN_IF_ERROR(load(array, id));
+  Record& record = array[id];
+  if (record.loan == 0) {
+    end_returned_loans();
+    loans_.push_back({pool_.attach(array.shape_of(record), record.elements), &array, id});
+    record.loan = static_cast<std::uint32_t>(loans_.size());
+  }
+  const BlockPtr& block = loans_[record.loan - 1].block;
   if (options_.memory_bytes == 0) return ConstBlockPtr(block);
   *lent_bytes_ += block->bytes();
   return ConstBlockPtr(block.get(), [kept = block, lent = lent_bytes_](const Block* shown) mutable {
@@ -53,39 +48,45 @@ Result<ConstBlockPtr> SpillStore::lend(Array& array, Entry& entry, std::uint64_t
   });
 }
 
-Result<ConstBlockPtr> SpillStore::peek(const Array& array, const Entry& entry,
-                                       std::uint64_t number) {
-  if (entry.in_memory_) return ConstBlockPtr(entry.resident_->block);
-  OB_ASSIGN_OR_RETURN(ConstBlockPtr block, read_from_disk(array, entry, number));
-  return block;
+Result<ConstBlockPtr> SpillStore::peek(const Array& array, RecordId id) {
+  const Record& record = array[id];
+  const Shape& shape = array.shape_of(record);
+  if (record.elements != nullptr) {
+    return ConstBlockPtr(std::make_shared<const Block>(shape, record.elements));
+  }
+  OB_ASSIGN_OR_RETURN(BlockPtr block, allocate(shape));
+  OB_RETURN_IF_ERROR(read_from_disk(array, record, block->data()));
+  return ConstBlockPtr(std::move(block));
 }
 
-Result<Block*> SpillStore::modify(Array& array, Entry& entry, std::uint64_t number) {
-  OB_RETURN_IF_ERROR(load(array, entry, number));
-  BlockPtr& block = entry.resident_->block;
-  if (block.use_count() > 1) {
-    const BlockPtr lent = block;  // the only holder here must not evict it
-    OB_RETURN_IF_ERROR(make_room(lent->bytes()));
+Result<View> SpillStore::modify(Array& array, RecordId id) {
+  OB_RETURN_IF_ERROR(load(array, id));
+  Record& record = array[id];
+  if (is_lent(record)) {
+    // Those who have the block keep it as it is. A second holder here prevents its eviction.
+    const BlockPtr lent = loans_[record.loan - 1].block;
+    OB_ASSIGN_OR_RETURN(double* const elements, take_memory(lent->bytes()));
+    std::memcpy(elements, lent->data(), lent->bytes());
+    free_memory(array, id);
+    insert(array, id, lent->shape(), elements);
   }
-  OB_RETURN_IF_ERROR(pool_.make_writable(block));
-  entry.on_disk_ = false;
-  return block.get();
+  record.on_disk = 0;
+  return view_of(array.shape_of(record), record.elements);
 }
 
-Result<Block*> SpillStore::replace(Array& array, Entry& entry, std::uint64_t number,
-                                   const Shape& shape) {
-  const bool same = entry.present() && array.shapes_[entry.shape_] == shape;
-  if (same && entry.in_memory_ && entry.resident_->block.use_count() == 1) {
-    return modify(array, entry, number);
-  }
+Result<View> SpillStore::replace(Array& array, RecordId id, const Shape& shape) {
+  Record& record = array[id];
+  const bool same = array.present(id) && array.shape_of(record) == shape;
+  if (same && record.elements != nullptr && !is_lent(record)) return modify(array, id);
   touch(array);
   // The old block stays until the new one is there.
-  OB_ASSIGN_OR_RETURN(BlockPtr block, allocate(shape));
-  if (!same) forget(array, entry);
-  if (entry.in_memory_) array.residents_.erase(entry.resident_);
-  insert(array, entry, number, std::move(block));
-  entry.on_disk_ = false;
-  return entry.resident_->block.get();
+  OB_ASSIGN_OR_RETURN(double* const elements,
+                      take_memory(static_cast<std::uint64_t>(shape.elements()) * sizeof(double)));
+  if (!same) forget(array, id);
+  free_memory(array, id);
+  insert(array, id, shape, elements);
+  record.on_disk = 0;
+  return view_of(shape, elements);
 }
 
 Result<BlockPtr> SpillStore::allocate(const Shape& shape) {
@@ -93,28 +94,40 @@ Result<BlockPtr> SpillStore::allocate(const Shape& shape) {
   return pool_.allocate(shape);
 }
 
-void SpillStore::adopt(Array& array, Entry& entry, std::uint64_t number, BlockPtr block) {
+void SpillStore::adopt(Array& array, RecordId id, BlockPtr block) {
   touch(array);
-  forget(array, entry);
-  insert(array, entry, number, std::move(block));
+  forget(array, id);
+  const Shape shape = block->shape();
+  insert(array, id, shape, pool_.detach(std::move(block)));
 }
 
-void SpillStore::read_ahead(const Array& array, const Entry& entry) const noexcept {
-  if (entry.in_memory_ || !entry.on_disk_) return;
-  array.file_->read_ahead(entry.offset_, array.bytes_of(entry));
+void SpillStore::forget(Array& array, RecordId id) noexcept {
+  free_memory(array, id);
+  if (array[id].slot != 0) array.free_slot(array[id]);
+}
+
+void SpillStore::read_ahead(const Array& array, RecordId id) const noexcept {
+  const Record& record = array[id];
+  if (record.elements != nullptr || record.on_disk == 0) return;
+  array.file_->read_ahead(array.slot_of(record).offset, array.bytes_of(record));
 }
 
 void SpillStore::clear(Array& array) noexcept {
-  array.residents_.clear();
+  for (RecordId id = array.oldest_; id != kNoRecord; id = array[id].newer) free_memory(array, id);
+  array.records_.clear();
+  array.oldest_ = array.newest_ = kNoRecord;
+  array.free_records_.clear();
+  array.slots_.clear();
+  array.free_slots_.clear();
   array.file_.reset();
   array.shapes_.clear();
   array.shape_numbers_.clear();
 }
 
-std::uint64_t SpillStore::bytes_to_load(const Array& array, const Entry& entry) const noexcept {
-  if (!entry.present()) return 0;
-  const bool free = entry.in_memory_ && entry.resident_->block.use_count() == 1;
-  return free ? 0 : array.bytes_of(entry);
+std::uint64_t SpillStore::bytes_to_load(const Array& array, RecordId id) const noexcept {
+  if (!array.present(id)) return 0;
+  const Record& record = array[id];
+  return record.elements != nullptr && !is_lent(record) ? 0 : array.bytes_of(record);
 }
 
 bool SpillStore::has_room(std::uint64_t bytes) const noexcept {
@@ -131,12 +144,6 @@ void SpillStore::touch(Array& array) {
   array.place_ = order_.insert(order_.end(), &array);
 }
 
-// Makes the block, which is in memory, the one that was used last.
-void SpillStore::touch(Array& array, Entry& entry) {
-  touch(array);
-  array.residents_.splice(array.residents_.end(), array.residents_, entry.resident_);
-}
-
 // Moves blocks to disk until a new block of this size fits, or nothing more can leave.
 Status SpillStore::make_room(std::uint64_t bytes) {
   if (options_.memory_bytes == 0 || options_.folder.empty()) return {};
@@ -151,33 +158,30 @@ Status SpillStore::make_room(std::uint64_t bytes) {
 // if none can leave.
 Result<bool> SpillStore::evict_one() {
   for (Array* array : order_) {
-    for (auto at = array->residents_.begin(); at != array->residents_.end(); ++at) {
-      if (at->block.use_count() > 1) continue;  // somebody else keeps its memory
-      if (!at->entry->on_disk_) OB_RETURN_IF_ERROR(write_to_disk(*array, *at));
-      at->entry->in_memory_ = false;
-      array->residents_.erase(at);
+    for (RecordId id = array->oldest_; id != kNoRecord; id = (*array)[id].newer) {
+      if (is_lent((*array)[id])) continue;  // somebody else keeps its memory
+      if ((*array)[id].on_disk == 0) OB_RETURN_IF_ERROR(write_to_disk(*array, id));
+      free_memory(*array, id);
       return true;
     }
   }
   return false;
 }
 
-Status SpillStore::write_to_disk(Array& array, const Resident& resident) {
+Status SpillStore::write_to_disk(Array& array, RecordId id) {
   if (!array.file_) OB_RETURN_IF_ERROR(open_file(array));
-  Entry& entry = *resident.entry;
-  const std::span<const std::byte> bytes = elements_of(*resident.block);
-  if (!entry.has_slot_) {
-    entry.offset_ = array.file_->take_slot(bytes.size());
-    entry.has_slot_ = true;
-  }
-  const Status written = array.file_->write(entry.offset_, bytes);
+  Record& record = array[id];
+  const std::span<const std::byte> bytes = bytes_at(record.elements, array.bytes_of(record));
+  if (record.slot == 0) array.take_slot(record);
+  Slot& slot = array.slot_of(record);
+  const Status written = array.file_->write(slot.offset, bytes);
   if (!written.ok()) {
-    return {written.code(), written.message() + " for " + block_text(resident.number) +
+    return {written.code(), written.message() + " for " + block_text(record.number) +
                                 "; free disk space, or name another folder with --spill, "
                                 "or raise --server-memory"};
   }
-  entry.checksum_ = checksum(bytes);
-  entry.on_disk_ = true;
+  slot.checksum = checksum(bytes);
+  record.on_disk = 1;
   traffic_.written_bytes += bytes.size();
   return {};
 }
@@ -200,36 +204,85 @@ Status SpillStore::open_file(Array& array) {
   return {};
 }
 
-Result<BlockPtr> SpillStore::read_from_disk(const Array& array, const Entry& entry,
-                                            std::uint64_t number) {
-  OB_ASSIGN_OR_RETURN(BlockPtr block, allocate(array.shapes_[entry.shape_]));
-  const Status got = array.file_->read(entry.offset_, elements_of(*block), entry.checksum_);
-  if (!got.ok()) return Status(got.code(), got.message() + " in " + block_text(number));
-  traffic_.read_bytes += block->bytes();
-  return block;
+Result<double*> SpillStore::take_memory(std::uint64_t bytes) {
+  OB_RETURN_IF_ERROR(make_room(bytes));
+  return pool_.take(bytes);
 }
 
-// Brings a present block into memory, and notes its use.
-Status SpillStore::load(Array& array, Entry& entry, std::uint64_t number) {
-  if (!entry.in_memory_) {
-    OB_ASSIGN_OR_RETURN(BlockPtr block, read_from_disk(array, entry, number));
-    insert(array, entry, number, std::move(block));
-  }
-  touch(array, entry);
+Status SpillStore::read_from_disk(const Array& array, const Record& record, double* elements) {
+  const Slot& slot = array.slot_of(record);
+  const std::uint64_t bytes = array.bytes_of(record);
+  const Status got = array.file_->read(slot.offset, bytes_at(elements, bytes), slot.checksum);
+  if (!got.ok()) return {got.code(), got.message() + " in " + block_text(record.number)};
+  traffic_.read_bytes += bytes;
   return {};
 }
 
-void SpillStore::insert(Array& array, Entry& entry, std::uint64_t number, BlockPtr block) {
-  entry.shape_ = array.shape_number(block->shape());
-  entry.resident_ =
-      array.residents_.insert(array.residents_.end(), Resident{std::move(block), &entry, number});
-  entry.in_memory_ = true;
+// Brings a present block into memory, and notes its use.
+Status SpillStore::load(Array& array, RecordId id) {
+  const Record& record = array[id];
+  touch(array);
+  if (record.elements != nullptr) {
+    array.unlink(id);
+    array.link_last(id);
+    return {};
+  }
+  const std::uint64_t bytes = array.bytes_of(record);
+  OB_ASSIGN_OR_RETURN(double* const elements, take_memory(bytes));
+  const Status got = read_from_disk(array, record, elements);
+  if (got.ok()) {
+    insert(array, id, array.shape_of(record), elements);
+  } else {
+    pool_.free(elements, bytes);
+  }
+  return got;
 }
 
-void SpillStore::forget(Array& array, Entry& entry) noexcept {
-  if (entry.in_memory_) array.residents_.erase(entry.resident_);
-  if (entry.has_slot_) array.file_->free_slot(entry.offset_, array.bytes_of(entry));
-  entry = Entry();
+// Gives a record without elements some.
+void SpillStore::insert(Array& array, RecordId id, const Shape& shape, double* elements) {
+  array[id].shape = array.shape_number(shape) & 0x7fffffff;
+  array[id].elements = elements;
+  array.link_last(id);
+}
+
+// Removes the elements of a record, if it has some. Those who have the block keep them.
+void SpillStore::free_memory(Array& array, RecordId id) noexcept {
+  Record& record = array[id];
+  if (record.elements == nullptr) return;
+  double* elements = record.elements;
+  if (record.loan != 0) elements = end_loan(record.loan - 1);
+  if (elements != nullptr) pool_.free(elements, array.bytes_of(record));
+  record.elements = nullptr;
+  array.unlink(id);
+}
+
+bool SpillStore::is_lent(const Record& record) const noexcept {
+  return record.loan != 0 && loans_[record.loan - 1].block.use_count() > 1;
+}
+
+// Forgets a loan. Returns the elements, if nobody has the block any more.
+double* SpillStore::end_loan(std::uint32_t loan) noexcept {
+  Loan ended = std::move(loans_[loan]);
+  (*ended.array)[ended.id].loan = 0;
+  if (loan + 1 != loans_.size()) {
+    loans_[loan] = std::move(loans_.back());
+    (*loans_[loan].array)[loans_[loan].id].loan = loan + 1;
+  }
+  loans_.pop_back();
+  return pool_.detach(std::move(ended.block));
+}
+
+// Looks at two loans for each new one, so that there are at most about twice as many as blocks that
+// somebody has.
+void SpillStore::end_returned_loans() noexcept {
+  for (int looks = 0; looks < 2 && !loans_.empty(); ++looks) {
+    if (next_loan_ >= loans_.size()) next_loan_ = 0;
+    if (loans_[next_loan_].block.use_count() > 1) {
+      ++next_loan_;
+    } else {
+      end_loan(static_cast<std::uint32_t>(next_loan_));
+    }
+  }
 }
 
 }  // namespace ob::sial

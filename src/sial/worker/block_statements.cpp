@@ -132,13 +132,13 @@ Worker::Step Worker::destination_block(const BlockPlace& place, bool updates, Bl
                     " is written without allocate; it is created");
     }
     auto added = store_.add(place, loops_.size());
-    if (!added.ok()) return fail("R10 " + added.status().message());
+    if (!added.ok()) return out_of_memory(added.status());
     block = *added;
   }
   if (block->use_count() > 1) {
     held_ = *block;  // an operand of this statement may be a view of it
     auto own = updates ? pool_.copy(**block) : pool_.allocate(place.shape);
-    if (!own.ok()) return fail("R10 " + own.status().message());
+    if (!own.ok()) return out_of_memory(own.status());
     *block = std::move(*own);
   } else if (!updates) {
     (*block)->discard();
@@ -174,6 +174,12 @@ Worker::Step Worker::fill_statement() {
     (*block)->set_value(value);
   }
   return Step::next;
+}
+
+// Begins the statement again when a block that was put has left: its memory is free then.
+Worker::Step Worker::out_of_memory(const Status& status) {
+  held_.reset();
+  return open_writes_.bytes() != 0 ? Step::wait : fail("R10 " + status.message());
 }
 
 // Goes on behind an operation, which fails only if there is no memory for its work.
@@ -345,10 +351,10 @@ Worker::Step Worker::allocate() {
       BlockPtr* block = store_.find(place.array, place.number);
       if (block == nullptr) {
         auto added = store_.add(place, 0);
-        if (!added.ok()) return fail("R10 " + added.status().message());
+        if (!added.ok()) return out_of_memory(added.status());
         block = *added;
       } else if (const Status own = pool_.make_writable(*block); !own.ok()) {
-        return fail("R10 " + own.message());
+        return out_of_memory(own);
       }
       std::fill_n((*block)->data(), (*block)->elements(), 0.0);
     }
@@ -379,7 +385,7 @@ Worker::Step Worker::allocate_contiguous() {
                 program_.arrays[array].name);
   }
   auto block = pool_.allocate(*shape);
-  if (!block.ok()) return fail("R10 " + block.status().message());
+  if (!block.ok()) return out_of_memory(block.status());
   made.block = std::move(*block);
   std::fill_n(made.block->data(), made.block->elements(), 0.0);
   store_.add_region(array, std::move(made));

@@ -62,7 +62,7 @@ Worker::Step Worker::halt() {
     save_times();
   }
   if (setting_.report && !counts_added_) {
-    counts_.memory[rank_] = {store_.peak_bytes(), fetched_.peak_bytes()};
+    counts_.memory[rank_] = {store_.peak_bytes(), fetched_.peak_bytes(), open_writes_.peak_bytes()};
     if (const Step step = add_counts(); step != Step::next) return step;
     counts_added_ = true;
   }

@@ -15,8 +15,10 @@ void for_each_counter(Counts& counts, Visit visit) {
   for (auto& one : counts.instructions) {
     visit(one.count), visit(one.ns), visit(one.wait_ns), visit(one.on_device);
   }
-  for (auto& one : counts.memory) visit(one.block_bytes), visit(one.fetched_bytes);
-  visit(counts.run_ns), visit(counts.device.to_device_bytes);
+  for (auto& one : counts.memory) {
+    visit(one.block_bytes), visit(one.fetched_bytes), visit(one.put_bytes);
+  }
+  visit(counts.run_ns), visit(counts.credit_waits), visit(counts.device.to_device_bytes);
   visit(counts.device.to_host_bytes), visit(counts.device.evicted);
 }
 

@@ -38,6 +38,7 @@ struct InstructionCounts {
 struct MemoryPeaks {
   std::uint64_t block_bytes = 0;    ///< statics, temps and locals
   std::uint64_t fetched_bytes = 0;  ///< blocks of distributed arrays
+  std::uint64_t put_bytes = 0;      ///< blocks that were put and not yet answered
 };
 
 struct WorkerCounts {
@@ -45,6 +46,7 @@ struct WorkerCounts {
   std::vector<InstructionCounts> instructions;  ///< empty, or per instruction
   std::vector<MemoryPeaks> memory;              ///< empty, or per worker
   std::int64_t run_ns = 0;                      ///< from the start to the last barrier
+  std::uint64_t credit_waits = 0;               ///< puts that had to wait for earlier ones
   DeviceTraffic device{};                       ///< of the process, until its worker ended
 };
 

@@ -106,6 +106,7 @@ Worker::Step Worker::put_block() {
   if (const Status found = geometry_.resolve(now.a, values_, place); !found.ok()) {
     return fail(found);
   }
+  if (!may_write(place, true)) return Step::wait;
   BlockPlace from;
   if (const Status found = geometry_.resolve(now.b, values_, from); !found.ok()) {
     return fail(found);
@@ -125,7 +126,7 @@ Worker::Step Worker::put_block() {
     ConstView source;
     if (const Step found = operand_at(from, source); found != Step::next) return found;
     auto copied = pool_.allocate(place.shape);
-    if (!copied.ok()) return fail("R10 " + copied.status().message());
+    if (!copied.ok()) return out_of_memory(copied.status());
     View target = Geometry::alone(place, (*copied)->data());
     if (source.elements() != target.elements()) {
       return fail("R05 the block that is put has other extents than its place");
@@ -148,6 +149,7 @@ Worker::Step Worker::put_scalar() {
   if (const Status found = geometry_.resolve(now.a, values_, place); !found.ok()) {
     return fail(found);
   }
+  if (!may_write(place, false)) return Step::wait;
   const auto how = static_cast<Assign>(now.x);
   MessageKind kind = MessageKind::add;
   if (how == Assign::set) kind = MessageKind::fill;
@@ -160,10 +162,29 @@ Worker::Step Worker::put_scalar() {
   return Step::next;
 }
 
+// Says whether a write may leave now. If its block is large, the server is asked first.
+bool Worker::may_write(const BlockPlace& place, bool with_block) {
+  const auto server = static_cast<Rank>(place.number % setting_.servers);
+  const std::uint64_t bytes =
+      with_block ? static_cast<std::uint64_t>(place.shape.elements()) * sizeof(double) : 0;
+  const OpenWrites::Next next = open_writes_.next(server, bytes);
+  if (next == OpenWrites::Next::ask) {
+    Message wish = message_to_server(MessageKind::ask_credit, place.array, place.number);
+    wish.words = {bytes};
+    exchange_.send(std::move(wish));
+  }
+  const bool waits = next != OpenWrites::Next::send;
+  if (waits && !waits_for_credit_) ++counts_.credit_waits;
+  waits_for_credit_ = waits;
+  return !waits;
+}
+
 void Worker::send_write(Message message) {
   fetched_.forget(message.array, message.number);
   changed_[message.array] = true;
   ++open_requests_;
+  const std::uint64_t bytes = message.block != nullptr ? message.block->bytes() : 0;
+  open_writes_.sent(message.to - setting_.workers, message.request, bytes);
   exchange_.send(std::move(message));
 }
 
@@ -184,7 +205,11 @@ void Worker::receive(Message message) {
   switch (message.kind) {
     case MessageKind::data:
     case MessageKind::absent: take_answer(message); break;
-    case MessageKind::done: --open_requests_; break;
+    case MessageKind::done:
+      --open_requests_;
+      open_writes_.answered(message.from - setting_.workers, message.request);
+      break;
+    case MessageKind::credit: open_writes_.granted(message.from - setting_.workers); break;
     case MessageKind::failure: take_failure(message); break;
     case MessageKind::contribution: {
       auto result = hub_->add(std::move(message));

@@ -19,6 +19,9 @@ Worker::Worker(const WorkerSetting& setting, Rank rank, Exchange& exchange)
       values_(program_.indices.size()),
       exits_(program_.loops.size()),
       pardo_times_(program_, setting.binding->layout, setting.workers),
+      // Three quarters are for temps and locals, and for new values of blocks on their way.
+      open_writes_(setting.servers, PutCredit::of(setting.server_memory_bytes, setting.workers),
+                   setting.memory_bytes / 4),
       generations_(program_.arrays.size()),
       counts_{std::vector<GetCounts>(program_.accesses.size()),
               std::vector<InstructionCounts>(setting.report ? program_.code.size() : 0),

@@ -31,6 +31,7 @@
 #include "sial/worker/last_line.hpp"
 #include "sial/worker/look_ahead.hpp"
 #include "sial/worker/narrowing.hpp"
+#include "sial/worker/open_writes.hpp"
 #include "sial/worker/pardo_times.hpp"
 #include "sial/worker/run_record.hpp"
 
@@ -49,12 +50,13 @@ struct WorkerSetting {
   std::optional<Schedule> schedule;  ///< of all pardos, whatever the program says
   bool deterministic = false;        ///< each worker has the same iterations in each run
   bool timed = true;  ///< schedules follow the clock; else a run in turns can be repeated
-  std::uint64_t memory_bytes = 0;       ///< of blocks; 0: no limit
-  const SavedObjects* saved = nullptr;  ///< nullptr: programs cannot save or restore
-  const RunRecord* record = nullptr;    ///< nullptr: the run leaves no progress
-  LastLine* last_line = nullptr;        ///< nullptr: nobody wants to know it
-  bool check = false;                   ///< watch what super-instructions write
-  bool drop_cache = false;              ///< no fetched block stays over a barrier
+  std::uint64_t memory_bytes = 0;         ///< of blocks; 0: no limit
+  std::uint64_t server_memory_bytes = 0;  ///< of each server; 0: no limit
+  const SavedObjects* saved = nullptr;    ///< nullptr: programs cannot save or restore
+  const RunRecord* record = nullptr;      ///< nullptr: the run leaves no progress
+  LastLine* last_line = nullptr;          ///< nullptr: nobody wants to know it
+  bool check = false;                     ///< watch what super-instructions write
+  bool drop_cache = false;                ///< no fetched block stays over a barrier
   /// Per access of the program: blocks to fetch ahead; nothing: as measured. Empty: all as
   /// measured.
   std::vector<std::optional<unsigned>> prefetch_depths;
@@ -219,7 +221,9 @@ class Worker : private Future {
   Step put_block();
   Step put_scalar();
   Step delete_array();
+  bool may_write(const BlockPlace& place, bool with_block);
   void send_write(Message message);
+  Step out_of_memory(const Status& status);
   Message message_to_server(MessageKind kind, std::uint32_t array, std::uint64_t number);
   Step granted_block(const BlockPlace& place, ConstBlockPtr& block);
   void request_block(const BlockPlace& place, FetchedBlock& fetched, std::uint32_t access,
@@ -323,6 +327,8 @@ class Worker : private Future {
   std::uint64_t epoch_ = 0;
   std::uint64_t next_request_ = 1;
   std::uint64_t open_requests_ = 0;  // puts and deletes that no server has answered
+  OpenWrites open_writes_;
+  bool waits_for_credit_ = false;  // the present instruction, which is counted
   std::vector<std::uint32_t> generations_;
   WorkerCounts counts_;
   FetchedBlocks fetched_;

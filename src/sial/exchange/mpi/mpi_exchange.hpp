@@ -36,6 +36,8 @@ class MpiExchange final : public Exchange {
   void send(Message message) override;
   /// Takes a message that has arrived.   Threads: any
   std::optional<Message> receive();
+  /// Returns the most bytes of blocks that had arrived and that somebody still held.
+  std::uint64_t received_peak_bytes() const { return pool_.peak_bytes(); }
   /// Waits until a message has arrived, or stop() was called.   Threads: not the one that
   /// progresses
   void wait_for_message();

@@ -89,14 +89,14 @@ Status MpiRank::finish(const WorkerSetting& setting) {
     exchange_.send(std::move(message));
   }
   Rank ended = 0;
-  server_peaks_.assign(setting.servers, 0);
+  server_peaks_.assign(setting.servers, {});
   while (ended < setting.servers) {
     exchange_.wait_for_message();
     while (auto message = exchange_.receive()) {
       if (message->kind == MessageKind::failed) return reported_elsewhere(message->number);
       if (message->kind == MessageKind::end_program) {
         ++ended;
-        server_peaks_[message->from - setting.workers] = message->number;
+        server_peaks_[message->from - setting.workers] = {message->number, message->words.at(0)};
       } else {
         early_.push_back(std::move(*message));
       }
@@ -128,6 +128,7 @@ Status MpiRank::run_server(const WorkerSetting& setting, const BlockServer::Opti
         reply.from = exchange_.rank();
         reply.to = worker;
         reply.number = server.store().peak_bytes();
+        reply.words = {exchange_.received_peak_bytes()};
         exchange_.send(std::move(reply));
       }
       over = true;

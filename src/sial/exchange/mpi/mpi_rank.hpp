@@ -25,8 +25,8 @@ class MpiRank {
   /// Errors: those of a program, on every rank. The message is empty where another rank reports it.
   Status run(const WorkerSetting& setting, const BlockServer::Options& server,
              const std::function<void(Worker&)>& look);
-  /// Returns the most bytes of blocks that each server held in the last program. For workers.
-  const std::vector<std::uint64_t>& server_peaks() const noexcept { return server_peaks_; }
+  /// Returns the most memory of each server in the last program. For workers.
+  const std::vector<ServerPeaks>& server_peaks() const noexcept { return server_peaks_; }
 
  private:
   Status run_worker(const WorkerSetting& setting, const std::function<void(Worker&)>& look);
@@ -37,7 +37,7 @@ class MpiRank {
 
   MpiExchange& exchange_;
   std::deque<Message> early_;  // messages of the next program
-  std::vector<std::uint64_t> server_peaks_;
+  std::vector<ServerPeaks> server_peaks_;
 };
 
 }  // namespace ob::sial

@@ -19,6 +19,7 @@ Simulation::Simulation(const WorkerSetting& setting, const BlockServer::Options&
       servers_limited_(server.memory_bytes != 0) {
   setting_.timed = false;
   const Rank ranks = setting.workers + setting.servers;
+  queued_.resize(setting.servers);
   channels_.resize(static_cast<std::size_t>(ranks) * ranks);
   outcomes_.assign(setting.workers, Outcome::running);
   for (Rank rank = 0; rank < setting.workers; ++rank) {
@@ -41,6 +42,11 @@ void Simulation::send(Message message) {
     // A worker keeps what it has fetched. That must not fill the memory of a server.
     if (auto copied = pool_.copy(*message.block); copied.ok()) message.block = std::move(*copied);
   }
+  if (message.to >= setting_.workers && message.block != nullptr) {
+    Queued& queued = queued_[message.to - setting_.workers];
+    queued.bytes += message.block->bytes();
+    queued.peak_bytes = std::max(queued.peak_bytes, queued.bytes);
+  }
   if (channels_[number].empty()) full_.push_back(number);
   channels_[number].push_back(std::move(message));
 }
@@ -57,9 +63,23 @@ bool Simulation::deliver_one() {
     workers_[to]->receive(std::move(message));
     if (outcomes_[to] == Outcome::waiting) outcomes_[to] = Outcome::running;
   } else {
-    servers_[to - setting_.workers]->receive(message);
+    deliver_to_server(message);
   }
   return true;
+}
+
+void Simulation::deliver_to_server(const Message& message) {
+  const Rank server = message.to - setting_.workers;
+  servers_[server]->receive(message);
+  if (message.block != nullptr) queued_[server].bytes -= message.block->bytes();
+}
+
+std::vector<ServerPeaks> Simulation::server_peaks() const {
+  std::vector<ServerPeaks> peaks;
+  for (Rank server = 0; server < setting_.servers; ++server) {
+    peaks.push_back({servers_[server]->store().peak_bytes(), queued_[server].peak_bytes});
+  }
+  return peaks;
 }
 
 Status Simulation::run_worker(Rank rank) {

@@ -32,11 +32,14 @@ class Simulation final : public Exchange {
   void send(Message message) override;
   Worker& worker(Rank rank) { return *workers_[rank]; }
   BlockServer& server(Rank rank) { return *servers_[rank]; }
+  /// Returns the most memory of each server.
+  std::vector<ServerPeaks> server_peaks() const;
 
  private:
   using Channel = std::deque<Message>;
 
   bool deliver_one();
+  void deliver_to_server(const Message& message);
   Status run_worker(Rank rank);
 
   WorkerSetting setting_;
@@ -46,6 +49,10 @@ class Simulation final : public Exchange {
   BlockPool pool_;  // of blocks on their way from servers with a limit
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::unique_ptr<BlockServer>> servers_;
+  struct Queued {
+    std::uint64_t bytes = 0, peak_bytes = 0;
+  };
+  std::vector<Queued> queued_;     // per server: blocks in messages that it has not handled
   std::vector<Channel> channels_;  // from x ranks + to
   std::vector<std::size_t> full_;  // numbers of the channels that hold messages
   std::vector<Outcome> outcomes_;
