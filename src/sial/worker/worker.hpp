@@ -360,6 +360,7 @@ class Worker : private Future {
   ConstView left_, right_;
   std::vector<std::unique_ptr<PlannedContraction>> contractions_;  // per instruction; the last one
   std::vector<std::unique_ptr<PlannedCopy>> copies_;               // the same
+  std::vector<std::unique_ptr<DevicePlan>> device_plans_;          // the same; with a device
   std::vector<bool> warned_;                                       // per instruction
   std::vector<bool> hinted_;   // per instruction: between gpu_on and gpu_off
   bool told_of_loss_ = false;  // of the device
