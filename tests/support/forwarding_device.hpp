@@ -47,9 +47,10 @@ class ForwardingDevice final : public Device {
   Result<BufferId> allocate(std::uint64_t size_bytes, const Account& owner = {}) override {
     OB_RETURN_IF_ERROR(turn());
     auto buffer = inner_.allocate(size_bytes, owner);
-    if (buffer.ok()) ++buffers_;
+    if (buffer.ok()) ++buffers_, ++allocations_;
     return buffer;
   }
+  int allocations() const { return allocations_; }
   Status free(BufferId buffer) override {
     --buffers_;
     return inner_.free(buffer);
@@ -121,6 +122,7 @@ class ForwardingDevice final : public Device {
   std::atomic<int> countdown_ = 0;
   std::atomic<int> operations_ = 0;
   std::atomic<int> buffers_ = 0;
+  std::atomic<int> allocations_ = 0;
   bool hidden_ = false;
   std::vector<Accuracy> demands_;
   Status failure_;

@@ -19,6 +19,7 @@ constexpr std::uint64_t kMostInFlight = std::uint64_t{256} << 20;
 constexpr unsigned kDeepest = 16;
 // Each block keeps no more than so many contractions.
 constexpr std::size_t kMostPast = 256;
+constexpr std::size_t kMostIdle = 64;  // buffers
 
 ::ob::Region region_of(const Block& block) noexcept {
   const auto elements = static_cast<std::uint64_t>(block.elements());
@@ -36,13 +37,6 @@ Axes<2> axes_of(const Shape& shape, const Strides& to, const Strides& from) {
   return axes;
 }
 
-bool same_order(const Shape& shape, const Strides& one, const Strides& other) noexcept {
-  for (unsigned d = 0; d < shape.rank; ++d) {
-    if (shape.extents[d] != 1 && one[d] != other[d]) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 Strides dense_strides(const Shape& shape) noexcept {
@@ -53,6 +47,13 @@ Strides dense_strides(const Shape& shape) noexcept {
     stride *= shape.extents[d];
   }
   return strides;
+}
+
+bool same_order(const Shape& shape, const Strides& one, const Strides& other) noexcept {
+  for (unsigned d = 0; d < shape.rank; ++d) {
+    if (shape.extents[d] != 1 && one[d] != other[d]) return false;
+  }
+  return true;
 }
 
 ConstView view_of(const LabelledBlock& labelled, const Strides& strides,
@@ -138,7 +139,7 @@ Result<BufferId> DeviceMemory::read(const ConstBlockPtr& block, const Strides& s
   for (const DeviceCopies::Copy& copy : copies.copies_) {
     if (same_order(block->shape(), copy.strides, strides)) return copy.buffer;
   }
-  OB_ASSIGN_OR_RETURN(const BufferId buffer, allocate(block->bytes()));
+  OB_ASSIGN_OR_RETURN(const BufferId buffer, allocate(block->bytes(), Writer::upload));
   copies.copies_.push_back({buffer, strides});
   if (const Status sent = upload(buffer, *block, strides, block); !sent.ok()) {
     lose(sent);
@@ -156,7 +157,8 @@ Result<BufferId> DeviceMemory::write(Block& d, const Strides& strides, bool upda
       if (same_order(d.shape(), copy.strides, strides)) return copy.buffer;
     }
   }
-  OB_ASSIGN_OR_RETURN(const BufferId buffer, allocate(d.bytes()));
+  OB_ASSIGN_OR_RETURN(const BufferId buffer,
+                      allocate(d.bytes(), updates ? Writer::upload : Writer::compute));
   // A result gets memory of its own: commands that read the former one may still run.
   copies.copies_.push_back({buffer, strides});
   if (!updates) return buffer;
@@ -211,9 +213,14 @@ void DeviceMemory::unpin() noexcept {
 
 void DeviceMemory::lose(const Status& status) {
   if (lost_.ok()) lost_ = status;
+  const std::lock_guard lock(mutex_);
+  keeps_idle_ = false;
+  while (free_idle()) {
+  }
 }
 
-Result<BufferId> DeviceMemory::allocate(std::uint64_t bytes) {
+Result<BufferId> DeviceMemory::allocate(std::uint64_t bytes, Writer writer) {
+  if (const auto idle = take_idle(bytes, writer)) return *idle;
   for (;;) {
     if (has_room(bytes)) {
       auto buffer = device_->allocate(bytes);
@@ -227,10 +234,43 @@ Result<BufferId> DeviceMemory::allocate(std::uint64_t bytes) {
         return buffer;
       }
     }
-    if (!evict()) {
+    if (!free_idle() && !evict()) {
       return Status(Code::out_of_memory, "the operands of a contraction do not fit on the device");
     }
   }
+}
+
+// Commands of the compute queue follow those that have used an idle buffer, because each of them
+// waits for the uploads before it. An upload must not meet them.
+std::optional<BufferId> DeviceMemory::take_idle(std::uint64_t bytes, Writer writer) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find_if(idle_, [&](const Idle& idle) {
+    return idle.bytes == bytes && (writer == Writer::compute || idle.quiet);
+  });
+  if (found == idle_.end()) return std::nullopt;
+  const BufferId buffer = found->buffer;
+  idle_.erase(found);
+  return buffer;
+}
+
+bool DeviceMemory::free_idle() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) return false;
+  (void)device_->free(idle_.back().buffer);
+  used_bytes_ -= idle_.back().bytes;
+  idle_.pop_back();
+  return true;
+}
+
+// Notes that the compute queue has done all of its work.
+void DeviceMemory::note_quiet() noexcept {
+  const std::lock_guard lock(mutex_);
+  for (Idle& idle : idle_) idle.quiet = true;
+}
+
+void DeviceMemory::await_compute() {
+  // A failure stays with the queue until a result is read back.
+  (void)device_->await(compute_, false, std::chrono::steady_clock::now() + std::chrono::hours(1));
 }
 
 bool DeviceMemory::has_room(std::uint64_t bytes) {
@@ -330,6 +370,7 @@ Status DeviceMemory::download(DeviceCopies& copies) {
   OB_RETURN_IF_ERROR(
       device_->read(compute_, buffer, region_of(block), ::ob::Layout::bytes(into, block.bytes())));
   OB_RETURN_IF_ERROR(device_->synchronize(compute_).status);
+  note_quiet();
   // The event of an upload that failed is done all the same.
   if (std::exchange(unchecked_uploads_, false)) {
     OB_RETURN_IF_ERROR(device_->synchronize(uploads_).status);
@@ -375,6 +416,10 @@ void DeviceMemory::forget_past(DeviceCopies& copies) {
 void DeviceMemory::free_copies(DeviceCopies& copies, const BufferId* but) noexcept {
   for (const DeviceCopies::Copy& copy : copies.copies_) {
     if (but != nullptr && copy.buffer == *but) continue;
+    if (keeps_idle_ && idle_.size() < kMostIdle) {
+      idle_.push_back({copy.buffer, copies.block_.bytes()});
+      continue;
+    }
     (void)device_->free(copy.buffer);
     used_bytes_ -= copies.block_.bytes();
   }

@@ -12,6 +12,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,9 @@ using Strides = std::array<std::int64_t, kMaxRank>;
 
 /// Returns the strides of a column-major block.
 Strides dense_strides(const Shape& shape) noexcept;
+
+/// True if both lay out the elements of a block in one way.
+bool same_order(const Shape& shape, const Strides& one, const Strides& other) noexcept;
 
 /// A block with the indices that a statement gives it.
 struct LabelledBlock {
@@ -135,6 +139,8 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   void unpin() noexcept;
   /// Notes that the device does not work any more.
   void lose(const Status& status);
+  /// Waits until the compute queue has nothing left to do.
+  void await_compute();
 
  private:
   friend class DeviceCopies;
@@ -143,10 +149,23 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
     ConstBlockPtr block;
   };
 
+  // Memory of copies that have ended. Devices give out memory that they have cleared, which takes
+  // them longer than to submit a contraction.
+  struct Idle {
+    BufferId buffer;
+    std::uint64_t bytes = 0;
+    bool quiet = false;  // no command uses it any more
+  };
+  // The queue whose command writes first to a buffer.
+  enum class Writer : std::uint8_t { upload, compute };
+
   DeviceMemory(std::shared_ptr<Device> device, std::uint64_t limit_bytes, std::uint64_t held_bytes,
                Gemm& host);
   Status make_queues();
-  Result<BufferId> allocate(std::uint64_t bytes);
+  Result<BufferId> allocate(std::uint64_t bytes, Writer writer);
+  std::optional<BufferId> take_idle(std::uint64_t bytes, Writer writer);
+  bool free_idle() noexcept;
+  void note_quiet() noexcept;
   Status upload(BufferId buffer, const Block& block, const Strides& strides, ConstBlockPtr holder);
   void hold(ConstBlockPtr block);
   bool has_room(std::uint64_t bytes);
@@ -182,7 +201,9 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   // Blocks end on any thread. Recursive: the end of one may end others.
   std::recursive_mutex mutex_;
   std::list<DeviceCopies*> used_last_;  // the one that was used last is at the end
-  std::uint64_t used_bytes_ = 0;
+  std::vector<Idle> idle_;
+  bool keeps_idle_ = true;
+  std::uint64_t used_bytes_ = 0;  // idle ones too
 };
 
 }  // namespace ob::sial

@@ -23,6 +23,21 @@ const Descriptor& dgemm() {
   return routine;
 }
 
+// The places of dgemm's arguments, found once.
+struct DgemmPlaces {
+  std::size_t transa = 0, transb = 0, m = 0, n = 0, k = 0, alpha = 0, a = 0, b = 0, beta = 0, c = 0;
+
+  DgemmPlaces() {
+    const auto place = [](std::string_view name) {
+      const auto& names = dgemm().argument_names;
+      return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+    };
+    transa = place("transa"), transb = place("transb");
+    m = place("m"), n = place("n"), k = place("k");
+    alpha = place("alpha"), a = place("a"), b = place("b"), beta = place("beta"), c = place("c");
+  }
+};
+
 struct DeviceMatrix {
   BufferId buffer;
   std::int64_t offset = 0, ld = 1;
@@ -31,25 +46,22 @@ struct DeviceMatrix {
 // Submits C = alpha op(A) op(B) + beta C.
 Status submit(Device& device, QueueId queue, const ContractionProduct& product, double alpha,
               double beta, const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix& c) {
+  static const DgemmPlaces at;
   Argument arguments[kMaxArguments];
   const auto matrix = [](const DeviceMatrix& of) {
     return ::ob::DeviceOperand{of.buffer, static_cast<std::uint64_t>(of.offset) * sizeof(double),
                                of.ld};
   };
-  for (std::size_t i = 0; i < dgemm().kinds.size(); ++i) {
-    const std::string_view name = dgemm().argument_names[i];
-    Argument& argument = arguments[i];
-    if (name == "transa") argument.flag = product.transa;
-    if (name == "transb") argument.flag = product.transb;
-    if (name == "m") argument.dim = product.m;
-    if (name == "n") argument.dim = product.n;
-    if (name == "k") argument.dim = product.k;
-    if (name == "alpha") argument.scalar = {alpha, 0};
-    if (name == "beta") argument.scalar = {beta, 0};
-    if (name == "a") argument.device = matrix(a);
-    if (name == "b") argument.device = matrix(b);
-    if (name == "c") argument.device = matrix(c);
-  }
+  arguments[at.transa].flag = product.transa;
+  arguments[at.transb].flag = product.transb;
+  arguments[at.m].dim = product.m;
+  arguments[at.n].dim = product.n;
+  arguments[at.k].dim = product.k;
+  arguments[at.alpha].scalar = {alpha, 0};
+  arguments[at.beta].scalar = {beta, 0};
+  arguments[at.a].device = matrix(a);
+  arguments[at.b].device = matrix(b);
+  arguments[at.c].device = matrix(c);
   return device.call(queue, dgemm(), arguments);
 }
 
@@ -157,58 +169,63 @@ struct DevicePlace::Statement {
   Block* target = nullptr;
   std::array<LabelledBlock, 3> operands;  // D, B1, B2
   Assign how = Assign::set;
-  std::array<Strides, 3> strides{};  // that the layout is chosen for
-  std::array<Strides, 3> wanted{};   // of the copies that the products work on
-  ContractionLayout layout;
+  const DevicePlan* plan = nullptr;
 
   bool updates() const noexcept { return how != Assign::set; }
   const Block& block(std::size_t i) const noexcept { return *operands[i].block; }
 };
 
 bool DevicePlace::contract(Block& target, const LabelledBlock& d, const LabelledBlock& b1,
-                           const LabelledBlock& b2, Assign how, std::uint64_t repeats,
-                           bool hinted) {
+                           const LabelledBlock& b2, Assign how, std::uint64_t repeats, bool hinted,
+                           DevicePlan& plan) {
   if (options_.place == Place::host || !memory_->lost().ok()) return false;
   if (options_.place == Place::hints && !hinted) return false;
   if (&target == b1.block.get() || &target == b2.block.get()) return false;
-  Statement statement{&target, {d, b1, b2}, how, {}, {}, {}};
-  // The copies that are there already decide which layout permutes least.
-  for (std::size_t i = 0; i < 3; ++i) {
-    const Block& block = statement.block(i);
-    const DeviceCopies& copies = memory_->copies_of(block);
-    const bool there = copies.any() && (i != kD || statement.updates());
-    statement.strides[i] = there ? copies.strides() : dense_strides(block.shape());
-  }
-  View to;
-  const ConstView shape = view_of(statement.operands[kD], statement.strides[kD], nullptr);
-  to.rank = shape.rank;
-  to.extents = shape.extents;
-  to.strides = shape.strides;
-  to.labels = shape.labels;
-  to.simple = shape.simple;
-  const ContractionLabels labels =
-      ContractionLabels::of(to, view_of(b1, statement.strides[kB1], nullptr),
-                            view_of(b2, statement.strides[kB2], nullptr));
-  // A permutation is made on the host, and the permuted block travels.
-  statement.layout = ContractionLayout::choose(
-      labels, {rates_.device_flops, 2 / (2 / rates_.host_copy_bytes + 1 / rates_.to_device_bytes),
-               rates_.command_s * 10, rates_.command_s});
-  for (std::size_t i = 0; i < 3; ++i) {
-    const OperandLayout& layout = statement.layout.operands[i];
-    statement.wanted[i] = statement.strides[i];
-    if (!layout.permuted) continue;
-    statement.wanted[i] =
-        strides_of_copy(statement.block(i).shape(), statement.strides[i], layout, i == kD);
-  }
+  Statement statement{&target, {d, b1, b2}, how, &plan};
+  make_plan(statement, plan);
   if (!prefers(statement, repeats, hinted)) return false;
   const bool ran = run(statement).ok();
   memory_->unpin();
   return ran;
 }
 
+// Makes the plan of a statement, unless it has the right one.
+void DevicePlace::make_plan(const Statement& statement, DevicePlan& plan) {
+  // The copies that are there already decide which layout permutes least.
+  std::array<Strides, 3> strides{};
+  bool same = plan.made;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Block& block = statement.block(i);
+    const DeviceCopies& copies = memory_->copies_of(block);
+    const bool there = copies.any() && (i != kD || statement.updates());
+    strides[i] = there ? copies.strides() : dense_strides(block.shape());
+    same = same && plan.shapes[i] == block.shape() &&
+           same_order(block.shape(), plan.strides[i], strides[i]);
+  }
+  if (same) return;
+  plan.made = true;
+  plan.strides = strides;
+  const auto view = [&](std::size_t i) {
+    return view_of(statement.operands[i], strides[i], nullptr);
+  };
+  const ConstView shape = view(kD);
+  const View to{nullptr, shape.rank, shape.extents, shape.strides, shape.labels, shape.simple};
+  // A permutation is made on the host, and the permuted block travels.
+  plan.layout = ContractionLayout::choose(
+      ContractionLabels::of(to, view(kB1), view(kB2)),
+      {rates_.device_flops, 2 / (2 / rates_.host_copy_bytes + 1 / rates_.to_device_bytes),
+       rates_.command_s * 10, rates_.command_s});
+  for (std::size_t i = 0; i < 3; ++i) {
+    const OperandLayout& layout = plan.layout.operands[i];
+    plan.shapes[i] = statement.block(i).shape();
+    plan.wanted[i] =
+        layout.permuted ? strides_of_copy(plan.shapes[i], strides[i], layout, i == kD) : strides[i];
+  }
+}
+
 bool DevicePlace::prefers(Statement& statement, std::uint64_t repeats, bool hinted) {
   if (options_.place != Place::automatic) return true;
-  const ContractionLayout& layout = statement.layout;
+  const ContractionLayout& layout = statement.plan->layout;
   const double flops = 2 * static_cast<double>(layout.m) * static_cast<double>(layout.n) *
                        static_cast<double>(layout.k) *
                        static_cast<double>(layout.outer_extents[0] * layout.outer_extents[1]);
@@ -254,17 +271,17 @@ Status DevicePlace::run(Statement& statement) {
   std::array<BufferId, 3> buffers{};
   for (const ContractionOperand i : {kB1, kB2}) {
     OB_ASSIGN_OR_RETURN(buffers[i],
-                        memory_->read(statement.operands[i].block, statement.wanted[i]));
+                        memory_->read(statement.operands[i].block, statement.plan->wanted[i]));
   }
-  OB_ASSIGN_OR_RETURN(buffers[kD],
-                      memory_->write(*statement.target, statement.wanted[kD], statement.updates()));
+  OB_ASSIGN_OR_RETURN(buffers[kD], memory_->write(*statement.target, statement.plan->wanted[kD],
+                                                  statement.updates()));
   OB_RETURN_IF_ERROR(memory_->await_uploads());
   PastContraction past{statement.operands[kD].labels, statement.operands[kD].simple,
                        statement.operands[kB1], statement.operands[kB2], statement.how};
   const double alpha = statement.how == Assign::subtract ? -1 : 1;
   const double beta = statement.updates() ? 1 : 0;
   Status status;
-  statement.layout.for_each_product([&](const ContractionProduct& product) {
+  statement.plan->layout.for_each_product([&](const ContractionProduct& product) {
     if (!status.ok()) return;
     status = submit(device, memory_->compute_queue(), product, alpha, product.later ? 1 : beta,
                     {buffers[product.a], product.a_offset, product.lda},
@@ -273,12 +290,10 @@ Status DevicePlace::run(Statement& statement) {
   });
   // From here on a device that fails is a device that is lost: the host repeats the contraction.
   if (!status.ok()) memory_->lose(status);
-  memory_->wrote(*statement.target, buffers[kD], statement.wanted[kD], std::move(past));
+  memory_->wrote(*statement.target, buffers[kD], statement.plan->wanted[kD], std::move(past));
   if (++since_wait_ >= kMostSubmitted) {
     since_wait_ = 0;
-    // A failure stays with the queue until a result is read back.
-    (void)device.await(memory_->compute_queue(), false,
-                       std::chrono::steady_clock::now() + std::chrono::hours(1));
+    memory_->await_compute();
   }
   return {};
 }

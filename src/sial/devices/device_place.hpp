@@ -1,6 +1,7 @@
 #pragma once
 // The device of a process: which contractions of its workers run there, and how.
 
+#include <array>
 #include <cstdint>
 #include <memory>
 
@@ -40,6 +41,16 @@ struct DevicePlaceOptions {
   std::uint64_t held_bytes = std::uint64_t{256} << 20;  ///< for the case that the device dies
 };
 
+/// The products of a contraction on the device, and the orders of its blocks there. It is made
+/// anew for blocks of other sizes, or if their copies have other orders.
+struct DevicePlan {
+  bool made = false;
+  std::array<Shape, 3> shapes;       ///< of D, B1 and B2
+  std::array<Strides, 3> strides{};  ///< that the layout is chosen for
+  std::array<Strides, 3> wanted{};   ///< of the copies that the products work on
+  ContractionLayout layout;
+};
+
 /// Threads: that of the workers
 class DevicePlace {
  public:
@@ -56,8 +67,10 @@ class DevicePlace {
   /// @param d that of `target`, which nobody else holds
   /// @param repeats statements like this one that are expected until D is needed on the host
   /// @param hinted the program asks for the device
+  /// @param plan of an earlier contraction with these labels, or an empty one
   bool contract(Block& target, const LabelledBlock& d, const LabelledBlock& b1,
-                const LabelledBlock& b2, Assign how, std::uint64_t repeats, bool hinted);
+                const LabelledBlock& b2, Assign how, std::uint64_t repeats, bool hinted,
+                DevicePlan& plan);
 
   /// Returns ok, or the reason why the elements of a block are not known any more.
   const Status& broken() const noexcept { return memory_->broken(); }
@@ -72,6 +85,7 @@ class DevicePlace {
   DevicePlace(std::shared_ptr<DeviceMemory> memory, const PlaceRates& rates,
               const DevicePlaceOptions& options)
       : memory_(std::move(memory)), rates_(rates), options_(options) {}
+  void make_plan(const Statement& statement, DevicePlan& plan);
   bool prefers(Statement& statement, std::uint64_t repeats, bool hinted);
   Status run(Statement& statement);
 

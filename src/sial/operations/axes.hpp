@@ -130,6 +130,27 @@ std::int64_t matching_stride(const BasicView<Leader>& leader, const LongDimensio
   return view.strides[found];
 }
 
+/// True if the extents and strides of both are equal, dimension by dimension.
+template <class One, class Other>
+bool equal_layout(const BasicView<One>& one, const BasicView<Other>& other) noexcept {
+  if (one.rank != other.rank) return false;
+  for (unsigned d = 0; d < one.rank; ++d) {
+    if (one.extents[d] != other.extents[d] || one.strides[d] != other.strides[d]) return false;
+  }
+  return true;
+}
+
+/// True if the elements lie without gaps, those of the first dimension first.
+template <class Element>
+bool is_dense(const BasicView<Element>& view) noexcept {
+  std::int64_t stride = 1;
+  for (unsigned d = 0; d < view.rank; ++d) {
+    if (view.extents[d] != 1 && view.strides[d] != stride) return false;
+    stride *= view.extents[d];
+  }
+  return true;
+}
+
 /// True if an element of one may be an element of the other: their address ranges meet.
 template <class One, class Other>
 bool may_overlap(const BasicView<One>& one, const BasicView<Other>& other) {

@@ -70,12 +70,19 @@ bool CopyPlan::in_place() const noexcept {
 }
 
 void CopyPlan::run(double* d, const double* b, double alpha, bool add) const {
+  const Store store = add ? Store::add : alpha == 1 ? Store::copy : Store::scale;
+  // Nothing is split, as with most small blocks.
+  if (inner_ == Inner::runs && outer_.rank == 0 && row_.extent * column_.extent <= kBoxElements) {
+    kernels().runs(d, column_.strides[0], b, column_.strides[1], row_.extent, column_.extent, alpha,
+                   static_cast<int>(store));
+    return;
+  }
   Work work;
   work.extents[0] = row_.extent;
   work.extents[1] = column_.extent;
   for (unsigned i = 0; i < outer_.rank; ++i) work.extents[i + 2] = outer_.axis[i].extent;
   work.alpha = alpha;
-  work.store = add ? Store::add : alpha == 1 ? Store::copy : Store::scale;
+  work.store = store;
   split(work, d, b);
 }
 
@@ -145,10 +152,14 @@ Result<ConstView> apart(const View& d, const ConstView& b, Scratch::Use use, Scr
 }
 
 Status copy(const View& d, const ConstView& b, double s, Assign assign, Scratch& scratch) {
+  return copy(CopyPlan::make(d, b), d, b, s, assign, scratch);
+}
+
+Status copy(const CopyPlan& plan, const View& d, const ConstView& b, double s, Assign assign,
+            Scratch& scratch) {
   OB_EXPECT(assign != Assign::multiply);
   const bool add = assign != Assign::set;
   const double alpha = assign == Assign::subtract ? -s : s;
-  CopyPlan plan = CopyPlan::make(d, b);
   if (!may_overlap(d, b) || (d.data == b.data && plan.in_place())) {
     plan.run(d.data, b.data, alpha, add);
     return {};

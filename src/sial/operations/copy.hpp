@@ -41,6 +41,10 @@ class CopyPlan {
 /// @pre as CopyPlan::make
 Status copy(const View& d, const ConstView& b, double s, Assign assign, Scratch& scratch);
 
+/// The same by a plan that was made for views like these.
+Status copy(const CopyPlan& plan, const View& d, const ConstView& b, double s, Assign assign,
+            Scratch& scratch);
+
 /// The same with s = 1.
 Status copy(const View& d, const ConstView& b, Assign assign, Scratch& scratch);
 

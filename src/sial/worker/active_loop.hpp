@@ -79,6 +79,9 @@ struct ActiveLoop {
   ChunkedShare share;                      ///< of a guided pardo
   std::vector<ClassShare> classes;         ///< of a measured pardo: this worker's, and
   std::vector<std::uint64_t> found;        ///< the iterations of each class below `candidate`
+  /// True if all raw numbers are iterations of this worker, and set one index, `index`.
+  bool plain = false;
+  std::uint32_t index = 0, body = 0;  ///< of the loop, beside the interpreter's own data
 
   /// Forgets the execution, and keeps the memory.
   void begin_again() noexcept {

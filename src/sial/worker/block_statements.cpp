@@ -47,24 +47,23 @@ Worker::Step Worker::execute_block() {
 }
 
 Worker::Step Worker::operand(std::uint32_t selector, ConstView& view) {
-  BlockPlace place;
-  if (const Status found = geometry_.resolve(selector, values_, place); !found.ok()) {
+  if (const Status found = geometry_.resolve(selector, values_, place_); !found.ok()) {
     return fail(found);
   }
-  return operand_at(place, view);
+  return operand_at(place_, view);
 }
 
 Worker::Step Worker::operand_at(const BlockPlace& place, ConstView& view) {
   const Array& array = program_.arrays[place.array];
   if (array.storage == Storage::static_) {
     const Block& whole = *store_.whole_static(place.array);
-    view = geometry_.inside<const double>(place, whole.data());
+    geometry_.inside(place, whole.data(), view);
     return Step::next;
   }
   if (array.storage == Storage::distributed || array.storage == Storage::served) {
     ConstBlockPtr block;
     const Step found = granted_block(place, block);
-    if (found == Step::next) view = Geometry::alone<const double>(place, block->data());
+    if (found == Step::next) Geometry::alone(place, block->data(), view);
     return found;
   }
   if (array.contiguous) {
@@ -77,7 +76,7 @@ Worker::Step Worker::operand_at(const BlockPlace& place, ConstView& view) {
   if (block == nullptr) {
     return fail("R01 " + name_of(place) + " is read before it is written");
   }
-  view = Geometry::alone<const double>(place, (*block)->data());
+  Geometry::alone(place, std::as_const(**block).data(), view);
   return Step::next;
 }
 
@@ -97,24 +96,23 @@ Worker::Step Worker::region_at(const BlockPlace& place, View& view) {
 }
 
 Worker::Step Worker::destination(std::uint32_t selector, bool updates, View& view) {
-  BlockPlace place;
-  if (const Status found = geometry_.resolve(selector, values_, place); !found.ok()) {
+  if (const Status found = geometry_.resolve(selector, values_, place_); !found.ok()) {
     return fail(found);
   }
-  return destination_at(place, updates, view);
+  return destination_at(place_, updates, view);
 }
 
 // `updates`: the statement uses the old contents of the block, so it must exist.
 Worker::Step Worker::destination_at(const BlockPlace& place, bool updates, View& view) {
   const Array& array = program_.arrays[place.array];
   if (array.storage == Storage::static_) {
-    view = geometry_.inside(place, store_.whole_static(place.array)->data());
+    geometry_.inside(place, store_.whole_static(place.array)->data(), view);
     return Step::next;
   }
   if (array.contiguous) return region_at(place, view);
   BlockPtr* block = nullptr;
   const Step found = destination_block(place, updates, block);
-  if (found == Step::next) view = Geometry::alone(place, (*block)->data());
+  if (found == Step::next) Geometry::alone(place, (*block)->data(), view);
   return found;
 }
 
@@ -158,19 +156,14 @@ Worker::Step Worker::block_statement() {
 Worker::Step Worker::fill_statement() {
   const Instruction& now = instruction();
   const auto how = static_cast<Assign>(now.x);
-  BlockPlace place;
-  View view;
-  if (const Status found = geometry_.resolve(now.a, values_, place); !found.ok()) {
-    return fail(found);
-  }
-  if (const Step found = destination_at(place, how != Assign::set, view); found != Step::next) {
+  if (const Step found = destination(now.a, how != Assign::set, target_); found != Step::next) {
     return found;
   }
   const double value = pop_scalar();
-  fill(view, value, how);
+  fill(target_, value, how);
   if (setting_.device == nullptr || how != Assign::set) return Step::next;
   // A device fills its copy by itself.
-  if (BlockPtr* const block = store_.find(place.array, place.number); block != nullptr) {
+  if (BlockPtr* const block = store_.find(place_.array, place_.number); block != nullptr) {
     (*block)->set_value(value);
   }
   return Step::next;
@@ -191,14 +184,12 @@ Worker::Step Worker::done(const Status& status) {
 Worker::Step Worker::one_operand_statement() {
   const Instruction& now = instruction();
   const auto how = static_cast<Assign>(now.x);
-  ConstView source;
-  View target;
-  if (const Step found = operand(now.b, source); found != Step::next) return found;
-  if (const Step found = destination(now.a, how != Assign::set, target); found != Step::next) {
+  if (const Step found = operand(now.b, left_); found != Step::next) return found;
+  if (const Step found = destination(now.a, how != Assign::set, target_); found != Step::next) {
     return found;
   }
   const double factor = now.op == Opcode::block_scale ? pop_scalar() : 1.0;
-  return done(copy(target, source, factor, how, scratch_));
+  return done(copy(planned_copy(), target_, left_, factor, how, scratch_));
 }
 
 Worker::Step Worker::two_operand_statement() {
@@ -208,36 +199,39 @@ Worker::Step Worker::two_operand_statement() {
   if (now.op == Opcode::block_contract && setting_.device != nullptr) {
     if (const auto step = contract_on_device()) return *step;
   }
-  ConstView left;
-  ConstView right;
-  View target;
-  if (const Step found = operand(now.b, left); found != Step::next) return found;
-  if (const Step found = operand(now.c, right); found != Step::next) return found;
-  if (const Step found = destination(now.a, how != Assign::set, target); found != Step::next) {
+  if (const Step found = operand(now.b, left_); found != Step::next) return found;
+  if (const Step found = operand(now.c, right_); found != Step::next) return found;
+  if (const Step found = destination(now.a, how != Assign::set, target_); found != Step::next) {
     return found;
   }
   switch (now.op) {
-    case Opcode::block_add: return done(add(target, left, right, scratch_));
-    case Opcode::block_subtract: return done(subtract(target, left, right, scratch_));
-    case Opcode::block_outer: return done(outer(target, left, right, how, scratch_));
+    case Opcode::block_add: return done(add(target_, left_, right_, scratch_));
+    case Opcode::block_subtract: return done(subtract(target_, left_, right_, scratch_));
+    case Opcode::block_outer: return done(outer(target_, left_, right_, how, scratch_));
     default:
-      return done(contract(plan_of(target, left, right), target, left, right, how, *setting_.gemm,
-                           scratch_));
+      return done(
+          contract(planned_contraction(), target_, left_, right_, how, *setting_.gemm, scratch_));
   }
 }
 
 // Returns the plan of the present contraction. Loops mostly go through blocks of one size, and a
 // plan takes longer than the product of small blocks.
-const ContractionPlan& Worker::plan_of(const View& d, const ConstView& b1, const ConstView& b2) {
-  std::unique_ptr<PlannedContraction>& last = plans_[at_];
+const ContractionPlan& Worker::planned_contraction() {
+  std::unique_ptr<PlannedContraction>& last = contractions_[at_];
   // The labels are those of the instruction's selectors.
-  const auto same = [](const auto& one, const auto& other) {
-    return one.rank == other.rank &&
-           std::equal(one.extents.begin(), one.extents.begin() + one.rank, other.extents.begin()) &&
-           std::equal(one.strides.begin(), one.strides.begin() + one.rank, other.strides.begin());
-  };
-  if (last == nullptr || !same(last->d, d) || !same(last->b1, b1) || !same(last->b2, b2)) {
-    last.reset(new PlannedContraction{d, b1, b2, ContractionPlan::make(d, b1, b2)});
+  if (last == nullptr || !equal_layout(last->d, target_) || !equal_layout(last->b1, left_) ||
+      !equal_layout(last->b2, right_)) {
+    last.reset(new PlannedContraction{target_, left_, right_,
+                                      ContractionPlan::make(target_, left_, right_)});
+  }
+  return last->plan;
+}
+
+// The same for a copy.
+const CopyPlan& Worker::planned_copy() {
+  std::unique_ptr<PlannedCopy>& last = copies_[at_];
+  if (last == nullptr || !equal_layout(last->d, target_) || !equal_layout(last->b, left_)) {
+    last.reset(new PlannedCopy{target_, left_, CopyPlan::make(target_, left_)});
   }
   return last->plan;
 }

@@ -56,7 +56,7 @@ void BlockStore::remove_all(std::uint32_t array) noexcept {
 }
 
 void BlockStore::end_iteration(std::size_t depth) noexcept {
-  if (depth == 0 || depth > ending_.size()) return;
+  if (!ends_with(depth)) return;
   for (const auto& [array, number] : ending_[depth - 1]) remove(array, number);
   ending_[depth - 1].clear();
 }

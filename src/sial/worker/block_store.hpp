@@ -38,6 +38,10 @@ class BlockStore {
   /// Ends the temps that were first written in an iteration of the loop number `depth` from
   /// outside.
   void end_iteration(std::size_t depth) noexcept;
+  /// Says whether there are such temps.
+  bool ends_with(std::size_t depth) const noexcept {
+    return depth != 0 && depth <= ending_.size() && !ending_[depth - 1].empty();
+  }
 
   /// The regions of a contiguous local.
   std::vector<LocalRegion>& regions(std::uint32_t array) noexcept { return regions_[array]; }

@@ -108,6 +108,10 @@ std::optional<ActiveLoop> Worker::enter(std::uint32_t number) {
     }
     active.total *= count;
   }
+  active.plain =
+      loop.kind != LoopKind::pardo && loop.indices.size() == 1 && loop.begin + 1 == loop.body;
+  if (active.plain) active.index = loop.indices.front();
+  active.body = loop.body;
   return active;
 }
 

@@ -5,36 +5,13 @@
 #include <limits>
 
 #include "sial/operations/elements.hpp"
+#include "sial/worker/arithmetic.hpp"
 #include "sial/worker/worker.hpp"
 
 namespace ob::sial {
 namespace {
 
 constexpr const char* kOverflow = "R07 the result of an int operation does not fit into 64 bits";
-
-template <class Number>
-bool compare(Relation relation, Number left, Number right) noexcept {
-  switch (relation) {
-    case Relation::less: return left < right;
-    case Relation::less_equal: return left <= right;
-    case Relation::greater: return left > right;
-    case Relation::greater_equal: return left >= right;
-    case Relation::equal: return left == right;
-    case Relation::not_equal: return left != right;
-  }
-  return false;
-}
-
-// Computes `target = target op value`. Returns false after an overflow.
-bool assign_int(Assign how, std::int64_t& target, std::int64_t value) noexcept {
-  std::int64_t result = value;
-  bool overflow = false;
-  if (how == Assign::add) overflow = __builtin_add_overflow(target, value, &result);
-  if (how == Assign::subtract) overflow = __builtin_sub_overflow(target, value, &result);
-  if (how == Assign::multiply) overflow = __builtin_mul_overflow(target, value, &result);
-  if (!overflow) target = result;
-  return !overflow;
-}
 
 }  // namespace
 
@@ -51,13 +28,13 @@ Worker::Step Worker::execute_expression() {
     case Opcode::compare_ints: {
       const std::int64_t right = pop_int();
       const std::int64_t left = pop_int();
-      push_int(compare(static_cast<Relation>(now.x), left, right) ? 1 : 0);
+      push_int(holds(static_cast<Relation>(now.x), left, right) ? 1 : 0);
       return Step::next;
     }
     case Opcode::compare_scalars: {
       const double right = pop_scalar();
       const double left = pop_scalar();
-      push_int(compare(static_cast<Relation>(now.x), left, right) ? 1 : 0);
+      push_int(holds(static_cast<Relation>(now.x), left, right) ? 1 : 0);
       return Step::next;
     }
     case Opcode::store_int: return store_int();
@@ -144,30 +121,20 @@ Worker::Step Worker::store_int() {
 
 Worker::Step Worker::store_scalar() {
   const Instruction& now = instruction();
-  const double value = pop_scalar();
-  double& target = scalars_[now.a];
-  switch (static_cast<Assign>(now.x)) {
-    case Assign::set: target = value; break;
-    case Assign::add: target += value; break;
-    case Assign::subtract: target -= value; break;
-    case Assign::multiply: target *= value; break;
-  }
+  assign_scalar(static_cast<Assign>(now.x), scalars_[now.a], pop_scalar());
   return Step::next;
 }
 
 Worker::Step Worker::push_element() {
-  ConstView view;
-  const Step found = operand(instruction().a, view);
-  if (found == Step::next) push_scalar(*view.data);
+  const Step found = operand(instruction().a, left_);
+  if (found == Step::next) push_scalar(*left_.data);
   return found;
 }
 
 Worker::Step Worker::push_contraction() {
-  ConstView left;
-  ConstView right;
-  if (const Step found = operand(instruction().a, left); found != Step::next) return found;
-  if (const Step found = operand(instruction().b, right); found != Step::next) return found;
-  push_scalar(inner_product(left, right));
+  if (const Step found = operand(instruction().a, left_); found != Step::next) return found;
+  if (const Step found = operand(instruction().b, right_); found != Step::next) return found;
+  push_scalar(inner_product(left_, right_));
   return Step::next;
 }
 

@@ -15,7 +15,23 @@ Result<Geometry> Geometry::create(const Program& program, const Layout& layout) 
   Geometry geometry(program, layout);
   geometry.arrays_.reserve(program.arrays.size());
   for (const Array& array : program.arrays) OB_RETURN_IF_ERROR(geometry.add_array(array));
+  for (const Selector& selector : program.selectors) geometry.add_selector(selector);
   return geometry;
+}
+
+void Geometry::add_selector(const Selector& selector) {
+  SelectorGeometry& made = selectors_.emplace_back();
+  const Array& array = program_->arrays[selector.array];
+  for (std::size_t d = 0; d < selector.dimensions.size(); ++d) {
+    const Selected& selected = selector.dimensions[d];
+    const Index& declared = program_->indices[array.indices[d]];
+    const bool open = selected.index == kNone;
+    const bool sub = !open && !selected.as_simple &&
+                     program_->indices[selected.index].kind == IndexKind::subindex;
+    if (open || sub || declared.kind == IndexKind::subindex) made.segments_only = false;
+    made.labels[d] = selected.as_simple ? selected.index | kSimpleLabel : selected.index;
+    if (declared.kind == IndexKind::simple) made.simple |= 1U << d;
+  }
 }
 
 Geometry::Dimension Geometry::dimension_of(std::uint32_t index) const {
@@ -119,6 +135,7 @@ void Geometry::resolve_open(const Dimension& dimension, std::int64_t segment, un
 
 Status Geometry::resolve(std::uint32_t selector, const IndexValues& values, BlockPlace& place,
                          const std::int64_t* segments) const {
+  if (selectors_[selector].segments_only) return resolve_segments(selector, values, place);
   const Selector& selected = program_->selectors[selector];
   const ArrayGeometry& array = arrays_[selected.array];
   place.array = selected.array;
@@ -133,6 +150,37 @@ Status Geometry::resolve(std::uint32_t selector, const IndexValues& values, Bloc
     OB_RETURN_IF_ERROR(
         resolve_dimension(array.dimensions[d], selected.dimensions[d], d, values, place));
   }
+  return {};
+}
+
+// The usual case of resolve(), which is on the way of every statement: each index names a segment.
+Status Geometry::resolve_segments(std::uint32_t selector, const IndexValues& values,
+                                  BlockPlace& place) const {
+  const Selector& selected = program_->selectors[selector];
+  const SelectorGeometry& known = selectors_[selector];
+  const ArrayGeometry& array = arrays_[selected.array];
+  place.array = selected.array;
+  place.simple = known.simple;
+  place.shape.rank = place.part.rank = array.whole.rank;
+  std::uint64_t number = 0;
+  for (unsigned d = 0; d < array.whole.rank; ++d) {
+    const Dimension& dimension = array.dimensions[d];
+    const std::int64_t segment = values[selected.dimensions[d].index];
+    // One comparison finds what is below the range too: the difference is a large number then.
+    const auto position =
+        static_cast<std::uint64_t>(segment) - static_cast<std::uint64_t>(dimension.lower);
+    if (position >= static_cast<std::uint64_t>(dimension.count)) {
+      return out_of_range(place.array, segment, dimension);
+    }
+    number += position * dimension.number_stride;
+    const std::int64_t* const offsets = dimension.offsets.data() + position;
+    const std::int64_t extent = offsets[1] - offsets[0];
+    place.segments[d] = segment;
+    place.labels[d] = known.labels[d];
+    place.part_offsets[d] = 0;
+    place.shape.extents[d] = place.part.extents[d] = extent;
+  }
+  place.number = number;
   return {};
 }
 

@@ -39,7 +39,8 @@ class Geometry {
   /// Errors: invalid_argument (R05, R10) if an array has more blocks than numbers
   static Result<Geometry> create(const Program& program, const Layout& layout);
 
-  /// Sets `place` to the block of selector `selector`.
+  /// Sets `place` to the block of selector `selector`. What `place` has beyond the rank stays as it
+  /// was.
   /// Errors: invalid_argument (R05) if an index is outside of the declared range
   /// @param segments per dimension: the segment that `*` means; not read if there is no `*`
   Status resolve(std::uint32_t selector, const IndexValues& values, BlockPlace& place,
@@ -47,12 +48,13 @@ class Geometry {
 
   /// Returns the extents of a whole array [elements].
   const Shape& whole(std::uint32_t array) const noexcept { return arrays_[array].whole; }
-  /// Returns the view of a block inside a whole static array that begins at `data`.
+  /// Sets `view` to a block inside a whole static array that begins at `data`. What a view has
+  /// beyond the rank of the block stays as it was, here and in alone(): statements use views again.
   template <class Element>
-  BasicView<Element> inside(const BlockPlace& place, Element* data) const noexcept;
-  /// Returns the view of a block's own memory.
+  void inside(const BlockPlace& place, Element* data, BasicView<Element>& view) const noexcept;
+  /// Sets `view` to a block in memory of its own.
   template <class Element>
-  static BasicView<Element> alone(const BlockPlace& place, Element* data) noexcept;
+  static void alone(const BlockPlace& place, Element* data, BasicView<Element>& view) noexcept;
   /// Narrows a view to the part that the place's subindices select.
   template <class Element>
   static BasicView<Element> part(const BlockPlace& place, BasicView<Element> view) noexcept;
@@ -90,8 +92,18 @@ class Geometry {
     std::uint64_t blocks = 1;
   };
 
+  // The parts of a selector's places that do not depend on the values of indices.
+  struct SelectorGeometry {
+    bool segments_only = true;  // there is no `*`, and subindices are cast
+    std::array<std::uint32_t, kMaxRank> labels{};
+    std::uint32_t simple = 0;
+  };
+
   Geometry(const Program& program, const Layout& layout) : program_(&program), layout_(&layout) {}
   Status add_array(const Array& array);
+  void add_selector(const Selector& selector);
+  Status resolve_segments(std::uint32_t selector, const IndexValues& values,
+                          BlockPlace& place) const;
   Dimension dimension_of(std::uint32_t index) const;
   Status resolve_dimension(const Dimension& dimension, const Selected& selected, unsigned d,
                            const IndexValues& values, BlockPlace& place) const;
@@ -102,35 +114,39 @@ class Geometry {
   const Program* program_;
   const Layout* layout_;
   std::vector<ArrayGeometry> arrays_;
+  std::vector<SelectorGeometry> selectors_;
 };
 
 template <class Element>
-BasicView<Element> Geometry::inside(const BlockPlace& place, Element* data) const noexcept {
-  BasicView<Element> view;
+void Geometry::inside(const BlockPlace& place, Element* data,
+                      BasicView<Element>& view) const noexcept {
   view.rank = place.shape.rank;
-  view.labels = place.labels;
   view.simple = place.simple;
   std::int64_t offset = 0;
   const ArrayGeometry& array = arrays_[place.array];
   for (unsigned d = 0; d < view.rank; ++d) {
     const Dimension& dimension = array.dimensions[d];
+    view.labels[d] = place.labels[d];
     view.extents[d] = place.shape.extents[d];
     view.strides[d] = dimension.element_stride;
     offset += dimension.offsets[static_cast<std::size_t>(place.segments[d] - dimension.lower)] *
               dimension.element_stride;
   }
   view.data = data + offset;
-  return view;
 }
 
 template <class Element>
-BasicView<Element> Geometry::alone(const BlockPlace& place, Element* data) noexcept {
-  BasicView<Element> shape;
-  shape.rank = place.shape.rank;
-  shape.extents = place.shape.extents;
-  shape.labels = place.labels;
-  shape.simple = place.simple;
-  return dense_like(shape, data);
+void Geometry::alone(const BlockPlace& place, Element* data, BasicView<Element>& view) noexcept {
+  view.data = data;
+  view.rank = place.shape.rank;
+  view.simple = place.simple;
+  std::int64_t stride = 1;
+  for (unsigned d = 0; d < view.rank; ++d) {
+    view.labels[d] = place.labels[d];
+    view.extents[d] = place.shape.extents[d];
+    view.strides[d] = stride;
+    stride *= view.extents[d];
+  }
 }
 
 template <class Element>

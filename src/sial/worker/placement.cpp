@@ -9,6 +9,7 @@ namespace ob::sial {
 // Marks the instructions between gpu_on and gpu_off.
 void Worker::find_hints() {
   hinted_.resize(code_.size());
+  device_plans_.resize(code_.size());
   bool inside = false;
   for (std::size_t at = 0; at < code_.size(); ++at) {
     if (code_[at].op == Opcode::gpu_on) inside = true;
@@ -52,9 +53,11 @@ std::optional<Worker::Step> Worker::contract_on_device() {
   const auto labelled = [&](std::size_t i, ConstBlockPtr block) {
     return LabelledBlock{std::move(block), places[i].labels, places[i].simple};
   };
+  std::unique_ptr<DevicePlan>& plan = device_plans_[at_];
+  if (plan == nullptr) plan = std::make_unique<DevicePlan>();
   const bool ran = setting_.device->contract(
       **target, labelled(0, *target), labelled(1, std::move(blocks[1])),
-      labelled(2, std::move(blocks[2])), how, repeats_into(now.a), hinted_[at_]);
+      labelled(2, std::move(blocks[2])), how, repeats_into(now.a), hinted_[at_], *plan);
   if (!setting_.device->lost().ok() && !told_of_loss_ && setting_.warn) {
     told_of_loss_ = true;
     setting_.warn(where_text(at_) + ": warning: the device is lost (" +

@@ -127,7 +127,8 @@ Worker::Step Worker::put_block() {
     if (const Step found = operand_at(from, source); found != Step::next) return found;
     auto copied = pool_.allocate(place.shape);
     if (!copied.ok()) return out_of_memory(copied.status());
-    View target = Geometry::alone(place, (*copied)->data());
+    View target;
+    Geometry::alone(place, (*copied)->data(), target);
     if (source.elements() != target.elements()) {
       return fail("R05 the block that is put has other extents than its place");
     }

@@ -30,7 +30,8 @@ Worker::Worker(const WorkerSetting& setting, Rank rank, Exchange& exchange)
       fetched_(program_.arrays.size(), setting.memory_bytes / 2, counts_.gets),
       look_ahead_(program_, setting.prefetch_depths, *this, counts_.gets),
       changed_(program_.arrays.size()),
-      plans_(program_.code.size()),
+      contractions_(program_.code.size()),
+      copies_(program_.code.size()),
       warned_(program_.code.size()) {
   for (std::uint32_t at = 0; at < code_.size(); ++at) {
     if (code_[at].op == Opcode::loop_exit) exits_[code_[at].a] = true;
@@ -80,11 +81,14 @@ Outcome Worker::run(std::uint64_t most_instructions) {
     if (end_resuming() != Step::next) return Outcome::waiting;
     ++at_;
   }
-  for (std::uint64_t i = 0; i < most_instructions; ++i) {
+  clock_until_ = 0;
+  for (const std::uint64_t last = instructions_ + most_instructions; instructions_ < last;) {
     if (!due_.empty() && instruction().op != Opcode::get) look_ahead();
+    run_quick(last);
+    if (instructions_ == last) break;
     operands_ = 0;
     ++instructions_;
-    if (setting_.last_line != nullptr) setting_.last_line->set(program_.lines[at_]);
+    note_line();
     switch (setting_.report ? execute_counted() : execute()) {
       case Step::next:
         ++at_;
@@ -96,7 +100,9 @@ Outcome Worker::run(std::uint64_t most_instructions) {
       case Step::finished: return Outcome::finished;
       case Step::stopped: return Outcome::stopped;
     }
-    if (!failure_.empty() || device_failed()) return Outcome::failed;
+    if (!failure_.empty() || (setting_.device != nullptr && device_failed())) {
+      return Outcome::failed;
+    }
   }
   return Outcome::running;
 }

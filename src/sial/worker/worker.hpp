@@ -17,6 +17,7 @@
 #include "sial/exchange/message.hpp"
 #include "sial/job/binding.hpp"
 #include "sial/operations/contraction.hpp"
+#include "sial/operations/copy.hpp"
 #include "sial/operations/gemm.hpp"
 #include "sial/operations/scratch.hpp"
 #include "sial/persist/saved_objects.hpp"
@@ -112,6 +113,11 @@ class Worker : private Future {
     ConstView b1, b2;
     ContractionPlan plan;
   };
+  struct PlannedCopy {
+    View d;
+    ConstView b;
+    CopyPlan plan;
+  };
   // The continuation after an instruction.
   enum class Step : std::uint8_t { next, jumped, wait, failed, finished, stopped };
   // An object to be saved.
@@ -129,6 +135,9 @@ class Worker : private Future {
   static std::int64_t now_ns() noexcept;
   const Instruction& instruction() const noexcept { return code_[at_]; }
   Step execute();
+  void note_line() noexcept {
+    if (setting_.last_line != nullptr) setting_.last_line->set(program_.lines[at_]);
+  }
   Step execute_control();
   Step execute_expression();
   Step execute_block();
@@ -176,6 +185,10 @@ class Worker : private Future {
     return setting_.timed ? now_ns() : static_cast<std::int64_t>(instructions_);
   }
 
+  // quick_instructions.cpp
+  void run_quick(std::uint64_t last);
+  bool begin_plain_iteration() noexcept;
+
   // expressions.cpp
   Value& top() noexcept { return stack_[depth_ - 1]; }
   void push_int(std::int64_t value) noexcept { stack_[depth_++].i = value; }
@@ -201,7 +214,8 @@ class Worker : private Future {
   Step done(const Status& status);
   Step one_operand_statement();
   Step two_operand_statement();
-  const ContractionPlan& plan_of(const View& d, const ConstView& b1, const ConstView& b2);
+  const ContractionPlan& planned_contraction();
+  const CopyPlan& planned_copy();
   Step slice_statement();
   Step static_statement();
   Step region_statement();
@@ -340,11 +354,20 @@ class Worker : private Future {
   std::uint32_t operands_counted_ = 0;  // of these, counted before it had to wait
   std::int64_t begun_ns_ = 0;
   std::int64_t waits_since_ns_ = 0;           // 0: it does not wait
+  std::int64_t clock_ns_ = 0;                 // the time, while the instruction's number is no
+  std::uint64_t clock_until_ = 0;             // larger than this
   std::vector<std::vector<Number>> granted_;  // per loop around, from outside
   std::vector<Number> pending_;               // fetched in this epoch
   std::vector<bool> changed_;                 // arrays that this worker wrote in this epoch
-  std::vector<std::unique_ptr<PlannedContraction>> plans_;  // per instruction; the last one
-  std::vector<bool> warned_;                                // per instruction
+  // Of the present statement. They are members, because their initialisation would take longer
+  // than most of the rest.
+  BlockPlace place_;
+  View target_;
+  ConstView left_, right_;
+  std::vector<std::unique_ptr<PlannedContraction>> contractions_;  // per instruction; the last one
+  std::vector<std::unique_ptr<PlannedCopy>> copies_;               // the same
+  std::vector<std::unique_ptr<DevicePlan>> device_plans_;          // the same; with a device
+  std::vector<bool> warned_;                                       // per instruction
   std::vector<bool> hinted_;   // per instruction: between gpu_on and gpu_off
   bool told_of_loss_ = false;  // of the device
 

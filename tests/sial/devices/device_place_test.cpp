@@ -184,8 +184,10 @@ class History {
       if (!small(b1) || !small(b2)) continue;
       const auto how = static_cast<Assign>(uniform(random_, 0, 2));
       own(d, how != Assign::set);
+      // A plan that was made for other blocks is made anew.
+      DevicePlan& plan = plans_[{d.labels, b1.labels, b2.labels}];
       const bool ran = place_->contract(*d.block, d.labelled(), b1.labelled(), b2.labelled(), how,
-                                        uniform<std::uint64_t>(random_, 1, 9), false);
+                                        uniform<std::uint64_t>(random_, 1, 9), false, plan);
       on_device += ran ? 1 : 0;
       if (!ran) contract_on_host(d, b1, b2, how);
       expect_contraction(d, b1, b2, how);
@@ -222,6 +224,7 @@ class History {
   BlockPool pool_;
   std::unique_ptr<DevicePlace> place_;
   std::vector<Known> blocks_;
+  std::map<std::array<Labels, 3>, DevicePlan> plans_;
 };
 
 class DevicePlaceTest : public ::testing::Test {
@@ -286,14 +289,68 @@ TEST_F(DevicePlaceTest, AnOperandTravelsOnceForManyContractions) {
   const BlockPtr b = block(2);
   const BlockPtr d = block(0);
   d->set_value(0);
+  DevicePlan plan;
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE(place->contract(*d, {d, {0, 1}, 0}, {a, {0, 2}, 0}, {b, {2, 1}, 0}, Assign::add, 10,
-                                false));
+                                false, plan));
   }
   EXPECT_EQ(std::as_const(*d).data()[63], 10 * 8 * 2.0);
   const DeviceTraffic traffic = place->take_traffic();
   EXPECT_EQ(traffic.to_device_bytes, 2 * a->bytes());
   EXPECT_EQ(traffic.to_host_bytes, d->bytes());
+}
+
+TEST_F(DevicePlaceTest, APlanIsMadeAnewForOtherSizes) {
+  LoopGemm gemm;
+  BlockPool pool;
+  const std::shared_ptr<Device> device(cpu_.get(), [](Device*) {});
+  auto place = std::move(DevicePlace::open(device, {}, {.place = Place::device}, gemm).value());
+  DevicePlan plan;
+  for (const std::int64_t extent : {4, 9, 4, 2, 30}) {
+    const auto block = [&](std::int64_t columns, double value) {
+      BlockPtr made = std::move(pool.allocate({2, {extent, columns}}).value());
+      std::fill_n(made->data(), made->elements(), value);
+      return made;
+    };
+    const BlockPtr a = block(extent, 1);
+    const BlockPtr b = block(extent + 1, 3);
+    const BlockPtr d = block(extent + 1, 0);
+    ASSERT_TRUE(place->contract(*d, {d, {0, 1}, 0}, {a, {0, 2}, 0}, {b, {2, 1}, 0}, Assign::set, 1,
+                                false, plan));
+    const double* const elements = std::as_const(*d).data();
+    for (std::int64_t i = 0; i < d->elements(); ++i) {
+      ASSERT_EQ(elements[i], 3.0 * static_cast<double>(extent)) << "extent " << extent;
+    }
+  }
+}
+
+// Devices clear the memory that they give out, which takes longer than a small contraction.
+TEST_F(DevicePlaceTest, ResultsTakeTheMemoryOfFormerOnes) {
+  LoopGemm gemm;
+  BlockPool pool;
+  ForwardingDevice device(*cpu_);
+  const std::shared_ptr<Device> unowned(&device, [](Device*) {});
+  {
+    auto place = std::move(DevicePlace::open(unowned, {}, {.place = Place::device}, gemm).value());
+    const auto block = [&](double value) {
+      BlockPtr made = std::move(pool.allocate({2, {6, 6}}).value());
+      std::fill_n(made->data(), made->elements(), value);
+      return made;
+    };
+    const BlockPtr a = block(1);
+    const BlockPtr b = block(2);
+    DevicePlan plan;
+    for (int i = 0; i < 20; ++i) {
+      const BlockPtr d = block(7);
+      ASSERT_TRUE(place->contract(*d, {d, {0, 1}, 0}, {a, {0, 2}, 0}, {b, {2, 1}, 0}, Assign::set,
+                                  1, false, plan));
+      if (i % 3 == 0) {
+        ASSERT_EQ(std::as_const(*d).data()[35], 12.0);
+      }
+    }
+    EXPECT_EQ(device.allocations(), 3);  // of a, b and all results
+  }
+  EXPECT_EQ(device.buffers(), 0);
 }
 
 TEST_F(DevicePlaceTest, TheModelTakesTheFasterSide) {
@@ -311,8 +368,9 @@ TEST_F(DevicePlaceTest, TheModelTakesTheFasterSide) {
       one = std::move(pool.allocate({2, {64, 64}}).value());
       std::fill_n(one->data(), one->elements(), 1.0);
     }
+    DevicePlan plan;
     return place->contract(*made[0], {made[0], {0, 1}, 0}, {made[1], {0, 2}, 0},
-                           {made[2], {2, 1}, 0}, Assign::set, 1, hinted);
+                           {made[2], {2, 1}, 0}, Assign::set, 1, hinted, plan);
   };
   // The product takes 524 us on the host; each block has 32 KiB.
   EXPECT_TRUE(runs(1e12, 1e10, false));
