@@ -265,8 +265,8 @@ command.add_command(_sial_explain.explain)
 @click.option("-o", "output", type=_OUTPUT, help="The array.  [default: LABEL.npy]")
 @click.option("--state", type=click.Path(path_type=Path), help="Folder of saved objects.")
 def export(job: Path, label: str | None, output: Path | None, state: Path | None) -> None:
-    """Write an array or a scalar that a JOB has saved as a .npy file. Without LABEL, show what is
-    saved.
+    """Write an array or a scalar that a JOB has saved as a .npy file, or as a dataset of HDF5 if
+    the name of the file ends in .h5 or .hdf5. Without LABEL, show what is saved.
 
     \b
     Examples:
@@ -294,6 +294,7 @@ def import_(file: Path, output: Path | None) -> None:
     \b
     Example:
       outboard sial import water.dat -o water.toml
+      outboard sial export job.toml integrals -o integrals.h5
     """
     start = _module("outboard.sial_jobs")
     line = start.import_line(file, output or file.with_suffix(".toml"))
