@@ -25,6 +25,8 @@ from outboard.version import version
 MPIS = ("openmpi", "mpich")
 RANK_LOST = 4
 _LAST_STATUS = 5  # that the runtime has (apps/outboard_sial.cpp)
+_RENDEZVOUS = "UCX_RNDV_THRESH"
+_RDMA_DEVICES = Path("/sys/class/infiniband")
 PYTHON_VARIABLE = "OUTBOARD_SIAL_PYTHON"
 
 
@@ -115,11 +117,26 @@ def command_line(start: Start) -> tuple[list[str], dict[str, str]]:
 def run_ranks(command: Sequence[str], environment: dict[str, str]) -> int:
     """Runs a job of several ranks, passes signals on, and returns its status. A rank that was lost
     has RANK_LOST, whatever the MPI library makes of it."""
+    environment |= _messages_at_once(mpi, start.hosts or "", environment)
     with subprocess.Popen(command, env=environment) as running:
         for one in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             signal.signal(one, lambda number, _: running.send_signal(number))
         status = running.wait()
     return status if 0 <= status <= _LAST_STATUS else RANK_LOST
+
+
+def _messages_at_once(mpi: str, hosts: str, environment: dict[str, str]) -> dict[str, str]:
+    """Returns variables with which MPICH over UCX and TCP sends large messages at once.
+
+    Otherwise it asks the receiver before, and the question and its answer wait behind the blocks
+    that are on their way. A transfer then takes about twice as long
+    (docs/measurements/2026-11-sial.md). On one host and with RDMA, asking saves a copy."""
+    several = len({one.partition(":")[0] for one in hosts.split(",")}) > 1
+    several |= environment.get("SLURM_NNODES", "1") != "1"
+    rdma = any(_RDMA_DEVICES.glob("*"))
+    if mpi != "mpich" or not several or rdma or _RENDEZVOUS in environment:
+        return {}
+    return {_RENDEZVOUS: "inf"}
 
 
 def run_and_report(start: Start, to: IO[str]) -> int:
