@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sial/trace/traced_server.hpp"
+
 namespace ob::sial {
 namespace {
 
@@ -28,6 +30,7 @@ Simulation::Simulation(const WorkerSetting& setting, const BlockServer::Options&
     BlockServer::Options options = server;
     options.rank = setting.workers + rank;
     options.workers = setting.workers;
+    options.server_of = server_of(setting);
     servers_.push_back(std::make_unique<BlockServer>(options, *this));
   }
 }
@@ -57,7 +60,7 @@ bool Simulation::deliver_one() {
     workers_[to]->receive(std::move(message));
     if (outcomes_[to] == Outcome::waiting) outcomes_[to] = Outcome::running;
   } else {
-    servers_[to - setting_.workers]->receive(message);
+    handle_traced(*servers_[to - setting_.workers], message, setting_);
   }
   return true;
 }
