@@ -33,6 +33,7 @@
 #include "sial_progress.hpp"
 #include "sial_ranks.hpp"
 #include "sial_report.hpp"
+#include "sial_trace.hpp"
 #include "state_dump.hpp"
 
 namespace {
@@ -58,6 +59,11 @@ const std::map<std::string, Schedule> kSchedules{{"static", Schedule::fixed},
                                                  {"balanced", Schedule::balanced},
                                                  {"guided", Schedule::guided},
                                                  {"measured", Schedule::measured}};
+
+const std::map<std::string, PlacementRule> kPlacements{{"cyclic", PlacementRule::cyclic},
+                                                       {"skewed", PlacementRule::skewed},
+                                                       {"hash", PlacementRule::hash},
+                                                       {"bytes", PlacementRule::bytes}};
 
 // A program of the job, ready to run.
 struct Loaded {
@@ -135,6 +141,7 @@ WorkerSetting setting_of(const Loaded& loaded, const ob::apps::SialOptions& opti
   setting.servers = options.servers;
   const auto schedule = kSchedules.find(options.schedule);
   if (schedule != kSchedules.end()) setting.schedule = schedule->second;
+  if (!options.placement.empty()) setting.placement = kPlacements.at(options.placement);
   setting.memory_bytes = options.worker_memory_bytes;
   setting.server_memory_bytes = options.server_memory_bytes;
   setting.saved = &saved;
@@ -215,24 +222,15 @@ void take_defaults(const Job& job, ob::apps::SialOptions& options) {
   take(options.races, run.races);
   take(options.prefetch, run.prefetch);
   take(options.place, run.place);
+  take(options.placement, run.placement);
   take(options.checkpoint_s, run.checkpoint_s);
   take(options.liveness_s, run.liveness_s);
   if (options.races.empty()) options.races = "worker";
   options.deterministic = options.deterministic || run.deterministic.value_or(false);
   options.drop_cache = options.drop_cache || run.drop_cache.value_or(false);
   options.check = options.check || run.check.value_or(false);
+  options.strict = options.strict || run.strict.value_or(false);
   options.spill = spill_folder(job, options);
-}
-
-// Warns of keys that this version reads and does not follow yet.
-void warn_of_keys(const Job& job) {
-  const RunDefaults& run = job.run;
-  const auto warn = [](const char* key, bool given) {
-    if (!given) return;
-    std::fprintf(stderr, "outboard-sial: warning: %s has no effect in this version\n", key);
-  };
-  warn("run.placement", run.placement.has_value());
-  warn("run.strict", run.strict.has_value());
 }
 
 bool is_dynamic(const std::string& schedule) {
@@ -251,6 +249,18 @@ void warn_of_schedules(const Program& program) {
   }
 }
 
+// Makes errors of the warnings about the job.
+Status refuse_warnings(const std::vector<std::unique_ptr<Loaded>>& programs) {
+  std::string problems;
+  for (const auto& loaded : programs) {
+    for (const std::string& warning : loaded->binding.warnings) {
+      problems += (problems.empty() ? "" : "\n") + warning;
+    }
+  }
+  if (problems.empty()) return {};
+  return {Code::invalid_argument, problems + " (--strict makes an error of this warning)"};
+}
+
 // Checks that the super-instructions that programs execute are there.
 Status find_all(const std::vector<std::unique_ptr<Loaded>>& programs,
                 const SuperFunctions& functions) {
@@ -265,8 +275,7 @@ Status find_all(const std::vector<std::unique_ptr<Loaded>>& programs,
       const SuperInstruction& special = loaded->program.super_instructions[one.a];
       const auto known = functions.find(special.name);
       if (known == functions.end()) {
-        add("program " + loaded->program.name + ": there is no super-instruction " + special.name +
-            "; name its plug-in under `plugins` in the job file");
+        add("program " + loaded->program.name + ": " + no_function(special.name));
       } else if (known->second.intents != special.intents) {
         add("program " + loaded->program.name + ": " + special.name + " has the intents `" +
             known->second.intents + "`, and the program declares `" + special.intents + "`");
@@ -299,6 +308,7 @@ struct Shared {
   const ob::apps::SialOptions& options;
   const Computing& computing;
   const SavedObjects& saved;
+  RunTrace* trace;             // nullptr: nobody wants one
   ob::apps::Watched* watched;  // nullptr: nobody watches this process
 };
 
@@ -324,6 +334,7 @@ int run_programs(ob::apps::Ranks& ranks, Job& job,
     auto record = progress.record_for(number);
     if (!record.ok()) return complain(record.status(), kUsage);
     setting.record = *record;
+    setting.trace = shared.trace;
     if (shared.watched != nullptr) setting.last_line = &shared.watched->last_line;
     const Status done = ranks.run(setting, [&](Rank rank, Worker& worker) {
       // In one process, all workers share the job's copy: worker 0 leaves its own.
@@ -352,10 +363,22 @@ int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options,
   }
   auto programs = load_all(job, options.prefetch);
   if (!programs.ok()) return ranks.first() ? complain(programs.status(), kUsage) : kUsage;
+  if (options.strict) {
+    const Status clean = refuse_warnings(*programs);
+    if (!clean.ok()) return ranks.first() ? complain(clean, kUsage) : kUsage;
+  }
   const SavedObjects saved(state_folder(job, options));
   ob::apps::SialProgress progress(saved, identity_of(job, *programs), options);
   if (const Status begun = begin_progress(ranks, job, *programs, progress); !begun.ok()) {
     return ranks.first() ? complain(begun, kUsage) : kUsage;
+  }
+  // Times of all ranks count from here, because they have just compared their programs.
+  std::unique_ptr<ob::apps::SialTrace> trace;
+  if (!options.trace.empty()) {
+    auto made = ob::apps::SialTrace::create(options, ranks.number());
+    if (!made.ok()) return complain(made.status(), kUsage);
+    trace = std::move(*made);
+    trace->name_ranks(ranks.number(), ranks.here());
   }
   Computing computing;
   auto gemm = ob::apps::open_host_gemm(options.threads);
@@ -370,7 +393,8 @@ int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options,
   auto device = ob::apps::open_sial_device(options, ranks, *computing.gemm);
   if (!device.ok()) return complain(device.status(), kUsage);
   computing.device = std::move(*device);
-  return run_programs(ranks, job, *programs, progress, {options, computing, saved, watched});
+  return run_programs(ranks, job, *programs, progress,
+                      {options, computing, saved, trace.get(), watched});
 }
 
 int import_job(const ob::apps::SialOptions& options) {
@@ -399,7 +423,6 @@ int main(int argc, char** argv) {
     watched->liveness_ms = static_cast<std::int64_t>(options.liveness_s.value_or(30) * 1000);
   }
   if (job.ok()) {
-    if ((*ranks)->first()) warn_of_keys(*job);
     status = run(**ranks, *job, options, watched);
   } else if ((*ranks)->first()) {
     complain(job.status(), kUsage);

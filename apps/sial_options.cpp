@@ -4,6 +4,26 @@
 #include <cstdlib>
 
 namespace ob::apps {
+namespace {
+
+void add_device_options(CLI::App& app, SialOptions& options) {
+  app.add_option(
+         "--device", options.devices,
+         "accelerator for contractions: HOST:PORT, unix:PATH, local:cuda, ..; worker n takes "
+         "the n-th of several")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option(
+         "--place", options.place,
+         "where contractions run: auto, host, device, or hints (on the device between gpu_on "
+         "and gpu_off) [auto]")
+      ->check(CLI::IsMember({"auto", "host", "device", "hints"}));
+  app.add_option("--device-memory", options.device_memory_bytes,
+                 "copies of blocks on the device, e.g. 2GiB [nine tenths of its memory]")
+      ->transform(CLI::AsSizeValue(false));
+}
+
+}  // namespace
 
 SialOptions read_sial_options(int argc, char** argv) {
   SialOptions options;
@@ -31,20 +51,10 @@ SialOptions read_sial_options(int argc, char** argv) {
       "folder of what a server has no memory for [`spill` in the folder of saved objects]");
   app.add_option("--threads", options.threads, "threads of a product on each worker [1]")
       ->check(CLI::Range(1, 1024));
-  app.add_option(
-         "--device", options.devices,
-         "accelerator for contractions: HOST:PORT, unix:PATH, local:cuda, ..; worker n takes "
-         "the n-th of several")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  app.add_option(
-         "--place", options.place,
-         "where contractions run: auto, host, device, or hints (on the device between gpu_on "
-         "and gpu_off) [auto]")
-      ->check(CLI::IsMember({"auto", "host", "device", "hints"}));
-  app.add_option("--device-memory", options.device_memory_bytes,
-                 "copies of blocks on the device, e.g. 2GiB [nine tenths of its memory]")
-      ->transform(size);
+  app.add_option("--placement", options.placement,
+                 "blocks on servers: cyclic, skewed, hash or bytes [cyclic]")
+      ->check(CLI::IsMember({"cyclic", "skewed", "hash", "bytes"}));
+  add_device_options(app, options);
   app.add_option("--seed", options.seed,
                  "without MPI: choose at random who runs and which message arrives next");
   app.add_option("--prefetch", options.prefetch,
@@ -52,6 +62,9 @@ SialOptions read_sial_options(int argc, char** argv) {
   app.add_option("--import", options.import_from,
                  "convert a job file of the older, binary form into the job, and run nothing");
   app.add_option("--report", options.report, "write what each line did to this JSON file");
+  app.add_option("--trace", options.trace,
+                 "write statements, waits and transfers to FILE.RANK, for `outboard trace FILE`");
+  app.add_flag("--strict", options.strict, "refuse jobs with warnings");
   app.add_option("--state", options.state, "folder of saved objects [NAME.state beside the job]");
   app.add_option("--dump-state", options.dump_state,
                  "write variables, statics and blocks of all workers to this JSON file");

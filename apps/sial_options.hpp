@@ -21,9 +21,12 @@ struct SialOptions {
   std::string spill;  ///< folder; empty: that of the job file
   std::string dump_state;
   std::string report;                     ///< file
+  std::string trace;                      ///< file; its name gets the number of the process
+  bool strict = false;                    ///< warnings about the job are errors
   std::string import_from;                ///< a job of the older form: it is converted into `job`
   std::string prefetch;                   ///< auto, off or a number; empty: the job's
   std::vector<std::string> devices;       ///< addresses, as the device API takes them
+  std::string placement;                  ///< of blocks on servers; empty: the job's
   std::string place;                      ///< auto, host, device, hints; empty: the job's
   std::uint64_t device_memory_bytes = 0;  ///< 0: what the device has
   unsigned threads = 1;

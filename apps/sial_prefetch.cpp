@@ -3,10 +3,10 @@
 #include <charconv>
 #include <filesystem>
 
+#include "sial/job/job.hpp"
+
 namespace ob::apps {
 namespace {
-
-constexpr unsigned kMostBlocks = 1 << 20;
 
 // Returns the depth that a word names, nothing for auto.
 Result<std::optional<unsigned>> depth_of(const std::string& word) {
@@ -15,7 +15,7 @@ Result<std::optional<unsigned>> depth_of(const std::string& word) {
   unsigned depth = 0;
   const char* const end = word.data() + word.size();
   const auto [stop, error] = std::from_chars(word.data(), end, depth);
-  if (error == std::errc{} && stop == end && depth <= kMostBlocks) {
+  if (error == std::errc{} && stop == end && depth <= sial::kDeepestPrefetch) {
     return std::optional<unsigned>{depth};
   }
   return Status(Code::invalid_argument,

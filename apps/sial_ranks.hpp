@@ -25,6 +25,8 @@ class Ranks {
   virtual bool first() const noexcept = 0;
   /// Returns the number of this process; 0 if all ranks are in it.
   virtual sial::Rank number() const noexcept { return 0; }
+  /// Returns the number of ranks in this process.
+  virtual sial::Rank here() const noexcept { return 1; }
   /// Checks that all ranks have the same programs.   Errors: version_mismatch, on all ranks
   virtual Status compare(std::uint64_t checksum) = 0;
   /// Runs a program.   Errors: those of the program; the message is empty if another rank reports

@@ -11,6 +11,7 @@ class RanksHere final : public Ranks {
   explicit RanksHere(const SialOptions& options) : options_(options) {}
 
   bool first() const noexcept override { return true; }
+  sial::Rank here() const noexcept override { return options_.workers + options_.servers; }
   Status compare(std::uint64_t /*checksum*/) override { return {}; }
   Status run(const sial::WorkerSetting& setting, const Look& look) override {
     sial::Simulation simulation(setting, server_options(options_, 0), options_.seed);

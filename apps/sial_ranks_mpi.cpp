@@ -46,6 +46,7 @@ class OneMpiRank final : public Ranks {
       : exchange_(std::move(exchange)), here_(std::move(here)) {}
 
   bool first() const noexcept override { return true; }
+  sial::Rank here() const noexcept override { return here_->here(); }
   Status compare(std::uint64_t checksum) override { return here_->compare(checksum); }
   Status run(const sial::WorkerSetting& setting, const Look& look) override {
     return here_->run(setting, look);

@@ -57,7 +57,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "sial_explain_text": ("report", "sial", "sial_explain", "sial_report"),
     # The work of one command.
     "demo": ("settings",),
-    "sial_jobs": ("paths", "sial", "sial_report", "version"),
+    "sial_jobs": ("paths", "sial", "sial_report", "trace", "version"),
     "sial_plugin": (),
     "sial_plugin_host": ("sial_plugin",),
     "sial_report": ("report",),

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
-from outboard import paths, sial_report
+from outboard import paths, sial_report, trace
 from outboard.errors import OutboardError
 from outboard.sial import bytecode
 from outboard.sial.compiler import DEFAULT_LEVEL, Options, compile_file
@@ -25,6 +25,8 @@ from outboard.version import version
 MPIS = ("openmpi", "mpich")
 RANK_LOST = 4
 _LAST_STATUS = 5  # that the runtime has (apps/outboard_sial.cpp)
+_RENDEZVOUS = "UCX_RNDV_THRESH"
+_RDMA_DEVICES = Path("/sys/class/infiniband")
 PYTHON_VARIABLE = "OUTBOARD_SIAL_PYTHON"
 
 
@@ -39,21 +41,31 @@ class Start:
     passed: Sequence[str] = field(default_factory=tuple)
 
 
-def compile_sources(job: Path, folders: Sequence[Path], level: int = DEFAULT_LEVEL) -> str:
+def compile_sources(
+    job: Path, folders: Sequence[Path], level: int = DEFAULT_LEVEL, *, strict: bool = False
+) -> str:
     """Compiles the job's programs of which a file has changed since they were compiled, or which
-    were compiled with another level of optimisation.
+    were compiled with another level of optimisation. With `strict`, which the job may ask for as
+    well, compiles all, because byte code does not tell of warnings.
 
     Returns the warnings. Raises OutboardError with the diagnostics if a program has mistakes."""
     warnings = ""
-    programs = _keys(job).get("programs", [])
+    keys = _keys(job)
+    programs, defaults = keys.get("programs", []), keys.get("run", {})
+    strict |= isinstance(defaults, dict) and defaults.get("strict") is True
     # The runtime reports what is wrong with the job file.
     for name in programs if isinstance(programs, list) else []:
         source = job.parent / str(name)
         if source.suffix not in (".sial", ".sialx") or not source.exists():
             continue
         code = source.with_suffix(".sialc")
-        options = Options(folders=tuple(folders), level=level, compiler=f"outboard {version()}")
-        if _is_current(code, options):
+        options = Options(
+            folders=tuple(folders),
+            level=level,
+            strict=strict,
+            compiler=f"outboard {version()}",
+        )
+        if not strict and _is_current(code, options):
             continue
         result = compile_file(source, str(source), options)
         if result.code is None:
@@ -105,11 +117,26 @@ def command_line(start: Start) -> tuple[list[str], dict[str, str]]:
         command.append("--oversubscribe")
         if os.geteuid() == 0:
             command.append("--allow-run-as-root")
+    environment |= _messages_at_once(mpi, start.hosts or "", environment)
     if start.hosts:
         if mpi == "openmpi":
             command += ["-x", PYTHON_VARIABLE]  # MPICH passes all variables on
         command += ["--host" if mpi == "openmpi" else "-hosts", start.hosts]
     return [*command, str(program), str(start.job), *start.passed], environment
+
+
+def _messages_at_once(mpi: str, hosts: str, environment: dict[str, str]) -> dict[str, str]:
+    """Returns variables with which MPICH over UCX and TCP sends large messages at once.
+
+    Otherwise it asks the receiver before, and the question and its answer wait behind the blocks
+    that are on their way. A transfer then takes about twice as long
+    (docs/measurements/2026-11-sial.md). On one host and with RDMA, asking saves a copy."""
+    several = len({one.partition(":")[0] for one in hosts.split(",")}) > 1
+    several |= environment.get("SLURM_NNODES", "1") != "1"
+    rdma = any(_RDMA_DEVICES.glob("*"))
+    if mpi != "mpich" or not several or rdma or _RENDEZVOUS in environment:
+        return {}
+    return {_RENDEZVOUS: "inf"}
 
 
 def run_ranks(command: Sequence[str], environment: dict[str, str]) -> int:
@@ -132,6 +159,20 @@ def run_and_report(start: Start, to: IO[str]) -> int:
         status = run_ranks(line, environment)
         if file.exists():
             sial_report.show(file, to)
+    return status
+
+
+def run_and_trace(start: Start, report: IO[str] | None, output: Path) -> int:
+    """Runs the job, also with a report, joins the traces of its ranks, and returns its status.
+
+    All ranks write into a folder beside `output`, so that it lies on a disk that they share if
+    `output` does."""
+    with tempfile.TemporaryDirectory(prefix=".outboard-trace-", dir=output.parent) as folder:
+        stem = Path(folder) / "rank"
+        traced = replace(start, passed=(*start.passed, "--trace", str(stem)))
+        status = run_and_report(traced, report) if report else run_ranks(*command_line(traced))
+        if trace.pieces(stem):
+            trace.merge(stem, output)
     return status
 
 

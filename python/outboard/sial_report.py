@@ -39,6 +39,7 @@ def show(file: Path, to: IO[str]) -> None:
                 f"  puts that waited for credit: {puts:,}; most bytes that waited for a server: "
                 f"{format_bytes(max(program['puts']['queued']))}"
             )
+        console.print(_memory(program["memory"]))
         lines = [line for line in program["lines"] if _matters(line, whole)]
         if lines:
             console.print(_statements(lines, whole))
@@ -48,6 +49,17 @@ def show(file: Path, to: IO[str]) -> None:
         gets = [line for line in program["lines"] if line.get("get", {}).get("first_uses")]
         if gets:
             console.print(_gets(gets))
+
+
+def _memory(memory: dict[str, Any]) -> str:
+    """Returns the line about the most memory of one worker and of one server."""
+    own = max((one["blocks"] for one in memory["workers"]), default=0)
+    fetched = max((one["fetched"] for one in memory["workers"]), default=0)
+    stored = max(memory["servers"], default=0)
+    return (
+        f"  memory at most: {format_bytes(own)} of blocks and {format_bytes(fetched)} of fetched "
+        f"ones per worker, {format_bytes(stored)} per server"
+    )
 
 
 def _matters(line: dict[str, Any], whole: float) -> bool:

@@ -18,6 +18,7 @@ from outboard.errors import OutboardError
 if TYPE_CHECKING:
     import numpy as np
 
+_HDF5_SUFFIXES = (".h5", ".hdf5")
 _MAGIC, _VERSION = b"OBSIALBK", 1
 _HEADER = struct.Struct("<8sIIQQ")  # magic, version, 0, count, checksum of the entries
 _ENTRY = struct.Struct("<QQQII8q")  # number, offset, checksum, rank, 0, extents
@@ -102,13 +103,17 @@ def describe(saved: Saved) -> str:
 
 
 def export(saved: Saved, to: Path) -> None:
-    """Writes an object as a .npy file, which appears when it is complete. Blocks that were never
-    put are zeros. An array may be larger than the memory."""
+    """Writes an object as a file of NumPy, or of HDF5 if the name ends so. It appears when it is
+    complete. Blocks that were never put are zeros. An array may be larger than the memory."""
     np = _numpy()
+    hdf5 = _h5py() if to.suffix in _HDF5_SUFFIXES else None
     try:
         with tempfile.TemporaryDirectory(dir=to.parent, prefix=".sial-export-") as folder:
             part = Path(folder) / "part.npy"
-            if saved.value is not None:
+            if hdf5 is not None:
+                with hdf5.File(part, "w") as file:
+                    _write_hdf5(saved, file)
+            elif saved.value is not None:
                 np.save(part, np.float64(saved.value))
             elif not saved.distributed:
                 part.write_bytes(saved.files[0].read_bytes())
@@ -119,11 +124,29 @@ def export(saved: Saved, to: Path) -> None:
         raise OutboardError(f"cannot export {saved.label} ({error})", exit_code=2) from error
 
 
+def _write_hdf5(saved: Saved, file: Any) -> None:
+    """Writes an object as the dataset that has its label, with the indices in NumPy's order."""
+    if saved.value is not None:
+        file[saved.label] = saved.value
+    elif not saved.distributed:
+        file[saved.label] = _numpy().load(saved.files[0])
+    else:
+        # In chunks, so that blocks that were never put take no space.
+        whole = file.create_dataset(saved.label, saved.shape(), "<f8", chunks=True, fillvalue=0.0)
+        _fill(saved, whole)
+
+
 def _write_blocks(saved: Saved, part: Path) -> None:
     np = _numpy()
     whole = np.lib.format.open_memmap(
         part, mode="w+", dtype=np.float64, shape=saved.shape(), fortran_order=True
     )
+    _fill(saved, whole)
+    whole.flush()
+
+
+def _fill(saved: Saved, whole: Any) -> None:
+    """Stores all blocks of an array in their places."""
     segments = [dimension.segments() for dimension in saved.dimensions]
     starts = [[0, *accumulate(extents)] for extents in segments]
     for number, block in _blocks(saved):
@@ -131,11 +154,10 @@ def _write_blocks(saved: Saved, part: Path) -> None:
         for extents, from_ in zip(reversed(segments), reversed(starts), strict=True):
             number, segment = divmod(number, len(extents))
             place.append(slice(from_[segment], from_[segment + 1]))
-        target = whole[tuple(reversed(place))]
-        if number != 0 or target.shape != block.shape:
+        shape = tuple(one.stop - one.start for one in reversed(place))
+        if number != 0 or shape != block.shape:
             raise OutboardError(f"{saved.label} is damaged (a block has another shape)")
-        target[...] = block
-    whole.flush()
+        whole[tuple(reversed(place))] = block
 
 
 def block_numbers(saved: Saved) -> list[int]:
@@ -180,6 +202,17 @@ def _index(path: Path, read: Any) -> list[tuple[int, int, int, tuple[int, ...]]]
         (number, offset, check, tuple(extents[:rank]))
         for number, offset, check, rank, _, *extents in _ENTRY.iter_unpack(entries)
     ]
+
+
+def _h5py() -> Any:
+    try:
+        import h5py
+    except ImportError as error:
+        raise OutboardError(
+            "files of HDF5 need h5py (it is not installed) run: pip install h5py, or name a .npy "
+            "file"
+        ) from error
+    return h5py
 
 
 def _numpy() -> Any:

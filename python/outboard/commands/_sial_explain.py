@@ -12,6 +12,7 @@ import click
 from outboard import values
 from outboard.errors import OutboardError
 
+PLACEMENTS = ("cyclic", "skewed", "hash", "bytes")  # of blocks on servers
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -21,6 +22,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--workers", type=click.IntRange(1), help="Workers.  [default: all but the servers]")
 @click.option("--servers", type=click.IntRange(1), help="Block servers.  [default: a third]")
 @click.option("--schedule", type=click.Choice(("static", "balanced")), help="[default: balanced]")
+@click.option("--placement", type=click.Choice(PLACEMENTS), help="[default: cyclic]")
 @click.option("--worker-memory", metavar="SIZE", help="Most memory of a worker's blocks.")
 @click.option("--server-memory", metavar="SIZE", help="Most memory of a server's blocks.")
 @click.option("--drop-cache", is_flag=True, help="Fetched blocks do not stay over a barrier.")

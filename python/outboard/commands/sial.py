@@ -158,6 +158,12 @@ def assemble(file: Path, output: Path | None) -> None:
     type=click.Choice(("static", "balanced", "guided", "measured")),
     help="Divides all pardos.  [default: as the program says, or balanced]",
 )
+@click.option(
+    "--placement",
+    type=click.Choice(_sial_explain.PLACEMENTS),
+    help="Blocks on servers: in turn, by the sum of the segments, at random, by size.  "
+    "[default: cyclic]",
+)
 @click.option("--races", type=click.Choice(("worker", "iteration")), help="[default: worker]")
 @click.option("--worker-memory", metavar="SIZE", help="Most memory of a worker's blocks.")
 @click.option("--server-memory", metavar="SIZE", help="Most memory of a server's blocks.")
@@ -178,6 +184,7 @@ def assemble(file: Path, output: Path | None) -> None:
     help="Where contractions run.  [default: auto]",
 )
 @click.option("--device-memory", metavar="SIZE", help="Most memory of copies on a device.")
+@click.option("--strict", is_flag=True, help="Treat warnings about programs and job as errors.")
 @click.option("--check", is_flag=True, help="Watch what super-instructions write.")
 @click.option("--prefetch", metavar="N", help="Blocks a get fetches ahead: auto, off or a number.")
 @click.option(
@@ -186,6 +193,12 @@ def assemble(file: Path, output: Path | None) -> None:
     is_flag=False,
     flag_value="text",
     help="At the end, show what each line took and waited for: on stderr, or as JSON in a file.",
+)
+@click.option(
+    "--trace",
+    "trace_file",
+    type=_OUTPUT,
+    help="Write statements, waits and transfers of all ranks for Perfetto or chrome://tracing.",
 )
 @click.option("--state", type=click.Path(path_type=Path), help="Folder of saved objects.")
 @click.option("--dump-state", type=_OUTPUT, help="Write what workers hold at the end (JSON).")
@@ -213,8 +226,10 @@ def run(
     devices: tuple[str, ...],
     deterministic: bool,
     drop_cache: bool,
+    strict: bool,
     check: bool,
     report: str | None,
+    trace_file: Path | None,
     resume: bool,
     **options: object,
 ) -> None:
@@ -227,14 +242,16 @@ def run(
     Examples:
       outboard sial run job.toml
       outboard sial run job.toml -n 8 --mpi mpich --servers 2
-      outboard sial run job.toml -n 4 --report
+      outboard sial run job.toml -n 4 --report --trace run.json
       outboard sial run job.toml -n 4 --device gpuhost:7770
       outboard sial run job.toml -n 8 --checkpoint 600
       outboard sial run job.toml -n 8 --checkpoint 600 --resume
     """
     start = _module("outboard.sial_jobs")
-    click.echo(start.compile_sources(job, folders, int(level)), err=True, nl=False)
+    warnings = start.compile_sources(job, folders, int(level), strict=strict)
+    click.echo(warnings, err=True, nl=False)
     passed = ["--drop-cache"] if drop_cache else []
+    passed += ["--strict"] if strict else []
     for device in devices:
         passed += ["--device", device]
     passed += ["--deterministic"] if deterministic else []
@@ -248,6 +265,11 @@ def run(
         passed += ["--report", report.removeprefix("json:")]
     job_to_start = start.Start(job, ranks, mpi, hosts, passed)
     sys.stdout.flush()
+    if trace_file:
+        if not os.access(trace_file.parent, os.W_OK | os.X_OK):
+            raise OutboardError(f"cannot write {trace_file}; check its folder", exit_code=2)
+        shown = sys.stderr if report == "text" else None
+        sys.exit(start.run_and_trace(job_to_start, shown, trace_file))
     if report == "text":
         sys.exit(start.run_and_report(job_to_start, sys.stderr))
     line, environment = start.command_line(job_to_start)
@@ -265,13 +287,14 @@ command.add_command(_sial_explain.explain)
 @click.option("-o", "output", type=_OUTPUT, help="The array.  [default: LABEL.npy]")
 @click.option("--state", type=click.Path(path_type=Path), help="Folder of saved objects.")
 def export(job: Path, label: str | None, output: Path | None, state: Path | None) -> None:
-    """Write an array or a scalar that a JOB has saved as a .npy file. Without LABEL, show what is
-    saved.
+    """Write an array or a scalar that a JOB has saved as a .npy file, or as a dataset of HDF5 if
+    the name of the file ends in .h5 or .hdf5. Without LABEL, show what is saved.
 
     \b
     Examples:
       outboard sial export job.toml
       outboard sial export job.toml orbitals -o orbitals.npy
+      outboard sial export job.toml integrals -o integrals.h5
     """
     saved = _module("outboard.sial_saved")
     table = saved.read_table(state or saved.state_folder(job))

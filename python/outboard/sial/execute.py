@@ -9,8 +9,10 @@ from outboard.sial.expressions import Typer
 from outboard.sial.selectors import check_selector, no_slice
 from outboard.sial.symbols import Array, Index
 
-# Super-instructions that take whole arrays of the servers.
-_WHOLE_ARRAYS = ("blocks_to_list", "list_to_blocks")
+# Super-instructions that take whole arrays of the servers, and that all workers execute together.
+SAVES_ARRAY = "blocks_to_list"
+RESTORES_ARRAY = "list_to_blocks"
+WHOLE_ARRAYS = (SAVES_ARRAY, RESTORES_ARRAY)
 
 
 def check_execute(one: tree.Execute, rules: BlockRules) -> None:
@@ -25,6 +27,13 @@ def check_execute(one: tree.Execute, rules: BlockRules) -> None:
         typer.error("S702", one.name.place, text, Note("its declaration", special.place))
         return
     for intent, argument in zip(special.intents, one.arguments, strict=True):
+        if special.name in WHOLE_ARRAYS and not _is_remote_array(argument):
+            text = (
+                f"`{special.name}` takes a distributed or served array (it saves or loads all of "
+                "its blocks) write its bare name"
+            )
+            typer.error("S411", argument.place, text, Note("its declaration", special.place))
+            return
         _argument(argument, special.name, rules)
         if intent != "r" and (why := _not_writable(argument)):
             text = (
@@ -51,13 +60,18 @@ def _whole_array(argument: tree.NameUse, name: str, typer: Typer) -> None:
     array = argument.name.symbol
     if not isinstance(array, Array) or array.storage == "static":
         return
-    if array.remote and name in _WHOLE_ARRAYS:
+    if array.remote and name in WHOLE_ARRAYS:
         return
     text = (
         f"the whole array `{array.name}` is an argument (it is {array.sort}; only statics are "
         "passed whole) select a block"
     )
     typer.error("S411", argument.place, text)
+
+
+def _is_remote_array(argument: tree.Expression) -> bool:
+    symbol = argument.name.symbol if isinstance(argument, tree.NameUse) else None
+    return isinstance(symbol, Array) and symbol.remote
 
 
 def _not_writable(argument: tree.Expression) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from outboard.sial import tree
 from outboard.sial.calls import Body, CallGraph
 from outboard.sial.diagnostics import Diagnostics, Note
+from outboard.sial.execute import WHOLE_ARRAYS
 
 _COLLECTIVES = {
     tree.Collective: "collective",
@@ -100,6 +101,8 @@ class _Checker:
                 add("S404", f"`{one.word}`", "all workers execute it")
             case tree.Persist():
                 add("S607", f"`{one.word}`", "all workers execute it")
+            case tree.Execute() if one.special and one.special.name in WHOLE_ARRAYS:
+                add("S607", f"`{one.special.name}`", "all workers execute it")
 
     def _anywhere(self, one: tree.Statement, loops: list[tree.Loop]) -> None:
         match one:

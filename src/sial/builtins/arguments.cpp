@@ -56,7 +56,8 @@ Result<double> number_argument(Arguments arguments, std::size_t number) {
     case ArgumentKind::block:
       if (argument.view.elements() == 1) return *argument.view.data;
       break;
-    case ArgumentKind::text: break;
+    case ArgumentKind::text:
+    case ArgumentKind::array: break;
   }
   return bad_argument(arguments, number, "is not a number; pass a scalar or an int");
 }
@@ -68,7 +69,8 @@ Status store_number(Arguments arguments, std::size_t number, double value) {
     case ArgumentKind::scalar: *argument.scalar = value; return {};
     case ArgumentKind::integer: *argument.integer = std::llrint(value); return {};
     case ArgumentKind::block: *argument.view.data = value; return {};
-    case ArgumentKind::text: break;
+    case ArgumentKind::text:
+    case ArgumentKind::array: break;
   }
   return bad_argument(arguments, number, "cannot take a number; pass a scalar");
 }

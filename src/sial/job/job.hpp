@@ -24,6 +24,9 @@ using IntArray = Elements<std::int64_t>;
 /// A value that a plug-in asks for by its key.
 using ConfigValue = std::variant<bool, std::int64_t, double, std::string>;
 
+/// The most blocks that a get may be told to fetch ahead.
+constexpr std::int64_t kDeepestPrefetch = 1 << 20;
+
 /// The defaults of `outboard sial run`. A member without a value was not named. Sizes in bytes.
 struct RunDefaults {
   std::optional<std::int64_t> workers, servers;

@@ -69,9 +69,8 @@ auto seconds_key(std::optional<double> RunDefaults::*member, bool zero) {
 
 // The number of blocks that a get fetches ahead.
 std::optional<std::int64_t> depth_of(const toml::node& node) {
-  constexpr std::int64_t kDeepest = 1 << 20;
   const auto depth = node.value_exact<std::int64_t>();
-  return depth && *depth >= 0 && *depth <= kDeepest ? depth : std::nullopt;
+  return depth && *depth >= 0 && *depth <= kDeepestPrefetch ? depth : std::nullopt;
 }
 
 bool read_prefetch(const toml::node& node, RunDefaults& run) {

@@ -29,7 +29,7 @@ std::string argument_text(Arguments arguments, std::size_t number) {
 // A watched argument.
 struct Watched {
   View block;                         // of the worker
-  std::shared_ptr<std::byte> memory;  // of the guarded copy; nullptr for r arguments
+  std::shared_ptr<std::byte> memory;  // of the guarded copy; nullptr: there is none
   std::size_t words = 0;
   View copy;
   std::uint64_t digest = 0;  // of an r argument
@@ -133,6 +133,11 @@ Status checked_call(const KnownFunction& known, CallContext& context,
     Watched& watched = all[i];
     watched.block = watched.copy = argument.view;
     if (argument.intent == 'r') {
+      // A function without strides gets a copy of a block with gaps, which would hide its writes.
+      if (!known.takes_strides && has_gaps(watched.block)) {
+        OB_RETURN_IF_ERROR(guard(watched, false, false));
+        argument.view = watched.block = watched.copy;
+      }
       watched.digest = digest_of(watched.block);
       continue;
     }
@@ -144,11 +149,10 @@ Status checked_call(const KnownFunction& known, CallContext& context,
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i].kind != ArgumentKind::block) continue;
     const std::string what = argument_text(arguments, i);
-    if (all[i].memory != nullptr) {
-      OB_RETURN_IF_ERROR(release(all[i], what));
-    } else if (digest_of(all[i].block) != all[i].digest) {
+    if (arguments[i].intent == 'r' && digest_of(all[i].block) != all[i].digest) {
       return {Code::invalid_argument, "the function changes " + what + ", which it may only read"};
     }
+    if (all[i].memory != nullptr) OB_RETURN_IF_ERROR(release(all[i], what));
   }
   return {};
 }

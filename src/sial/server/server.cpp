@@ -279,8 +279,11 @@ void BlockServer::restore(StoredArray& array, const Message& message) {
   const std::uint64_t server = message.words.at(0);
   const std::uint64_t servers = message.words.at(1);
   forget_blocks(array);
-  const BlockReceiver receiver{[&](std::uint64_t number) { return number % servers == server; },
-                               [&](const Shape& shape) { return store_.allocate(shape); },
+  const auto mine = [&](std::uint64_t number) {
+    const auto& server_of = options_.server_of;
+    return (server_of ? server_of(message.array, number) : number % servers) == server;
+  };
+  const BlockReceiver receiver{mine, [&](const Shape& shape) { return store_.allocate(shape); },
                                [&](std::uint64_t number, BlockPtr block) {
                                  store_.adopt(array.blocks, array.index.find_or_add(number),
                                               std::move(block));

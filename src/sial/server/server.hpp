@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -39,6 +40,9 @@ class BlockServer {
     Rank workers = 1;
     /// Sums have the same bits whatever the order in which messages arrive.
     bool deterministic = false;
+    /// Returns the number of the server that has a block of an array. Empty: the number of the
+    /// block modulo the servers.
+    std::function<Rank(std::uint32_t, std::uint64_t)> server_of{};
   };
 
   BlockServer(const Options& options, Exchange& exchange);

@@ -45,6 +45,9 @@ class BlockStore {
 
   /// The regions of a contiguous local.
   std::vector<LocalRegion>& regions(std::uint32_t array) noexcept { return regions_[array]; }
+  const std::vector<LocalRegion>& regions(std::uint32_t array) const noexcept {
+    return regions_[array];
+  }
   /// Returns the allocated region that contains `bounds`, nullptr if there is none.
   LocalRegion* region_around(std::uint32_t array, const std::int64_t* bounds) noexcept;
   /// Returns the view of the region `bounds` inside an allocated one.

@@ -70,11 +70,18 @@ const SuperInstruction& Worker::next_called() const {
 // Returns the intent of its next argument.
 char Worker::next_intent() const { return next_called().intents[arguments_.size()]; }
 
+// Returns nullptr if the job has no such super-instruction.
+const KnownFunction* Worker::known_function(const std::string& name) const {
+  if (setting_.functions == nullptr) return nullptr;
+  const auto found = setting_.functions->find(name);
+  return found == setting_.functions->end() ? nullptr : &found->second;
+}
+
 // Sets a w argument to zero, unless the function writes all of it.
 void Worker::clear(const CallArgument& argument) {
-  if (argument.intent != 'w' || setting_.functions == nullptr) return;
-  const auto known = setting_.functions->find(next_called().name);
-  if (known != setting_.functions->end() && known->second.overwrites) return;
+  if (argument.intent != 'w') return;
+  const KnownFunction* const known = known_function(next_called().name);
+  if (known == nullptr || known->overwrites) return;
   fill(argument.view, 0.0, Assign::set);
 }
 
@@ -106,14 +113,21 @@ Worker::Step Worker::block_argument() {
 
 Worker::Step Worker::array_argument() {
   const std::uint32_t array = instruction().a;
-  if (program_.arrays[array].storage != Storage::static_) {
-    return fail("R08 " + program_.arrays[array].name +
-                " is passed as a whole, which only blocks_to_list and list_to_blocks take");
-  }
-  Block& whole = *store_.whole_static(array);
   CallArgument argument;
   argument.intent = next_intent();
   argument.name = program_.arrays[array].name;
+  argument.array = array;
+  if (program_.arrays[array].storage != Storage::static_) {
+    const KnownFunction* const known = known_function(next_called().name);
+    if (known != nullptr && known->task == WorkerTask::none) {
+      return fail("R08 " + argument.name +
+                  " is passed as a whole, which only blocks_to_list and list_to_blocks take");
+    }
+    argument.kind = ArgumentKind::array;
+    arguments_.push_back(std::move(argument));
+    return Step::next;
+  }
+  Block& whole = *store_.whole_static(array);
   argument.view = view_of(whole);
   for (unsigned d = 0; d < argument.view.rank; ++d) {
     argument.segments[d] = geometry_.lowest(array, d);
@@ -153,10 +167,9 @@ Worker::Step Worker::region_argument() {
 
 Worker::Step Worker::call_function() {
   const SuperInstruction& special = program_.super_instructions[instruction().a];
-  if (setting_.functions == nullptr || !setting_.functions->contains(special.name)) {
-    return fail("R08 there is no super-instruction " + special.name +
-                "; name its plug-in under `plugins` in the job file");
-  }
+  const KnownFunction* const known = known_function(special.name);
+  if (known == nullptr) return fail("R08 " + no_function(special.name));
+  if (known->task != WorkerTask::none) return list_statement(known->task);
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
     CallArgument& argument = arguments_[i];
     argument.intent = special.intents[i];
@@ -172,15 +185,15 @@ Worker::Step Worker::call_function() {
   context.workers = setting_.workers;
   context.line = program_.lines[at_].line;
   context.program = program_.name;
+  context.blocks = &inventory_;
   if (setting_.saved != nullptr) context.folder = setting_.saved->folder();
   context.print_all = &print_all_;
   context.print = [this](const std::string& text) {
     if (prints() && setting_.print) setting_.print(text);
   };
-  const KnownFunction& known = setting_.functions->at(special.name);
   if (setting_.last_line != nullptr) setting_.last_line->set_call(special.name);
-  const Status called = setting_.check ? checked_call(known, context, arguments_)
-                                       : known.function(context, arguments_);
+  const Status called = setting_.check ? checked_call(*known, context, arguments_)
+                                       : known->function(context, arguments_);
   if (setting_.last_line != nullptr) setting_.last_line->set_call("");
   arguments_.clear();
   if (!called.ok()) return fail("R08 " + special.name + ": " + called.message());

@@ -131,7 +131,7 @@ void Worker::save_arrays() {
     for (Rank server = 0; server < setting_.servers; ++server) {
       files.push_back(checkpoint_.folder + "/array-" + std::to_string(array) + "." +
                       std::to_string(server) + ".blocks");
-      Message message = message_to_server(MessageKind::save, array, server);
+      Message message = message_about_array(MessageKind::save, array, server);
       message.text = (setting_.saved->folder() / files.back()).string();
       ++open_requests_;
       exchange_.send(std::move(message));
@@ -221,7 +221,7 @@ Status Worker::read_checkpoint() {
   checkpoint_.arrays = from->arrays;
   for (const auto& [array, files] : from->arrays) {
     for (Rank server = 0; server < setting_.servers; ++server) {
-      Message message = message_to_server(MessageKind::restore, array, server);
+      Message message = message_about_array(MessageKind::restore, array, server);
       for (const std::string& file : files) {
         message.text += (setting_.saved->folder() / file).string() + "\n";
       }

@@ -39,6 +39,8 @@ void Worker::count_use(FetchedBlock& fetched) {
 Worker::Step Worker::execute_counted() {
   InstructionCounts& counts = counts_.instructions[at_];
   const Opcode op = instruction().op;
+  const std::uint32_t at = at_;
+  const std::uint64_t on_device = counts.on_device;
   const bool measures = op >= Opcode::block_fill || op == Opcode::barrier ||
                         op == Opcode::section_end || op == Opcode::halt ||
                         op == Opcode::push_contraction;
@@ -46,6 +48,7 @@ Worker::Step Worker::execute_counted() {
     const Step step = execute();
     if (step == Step::wait) {
       waits_since_ns_ = now_ns();
+      if (setting_.trace != nullptr) trace_step({at, 0, waits_since_ns_}, step);
     } else {
       ++counts.count;
     }
@@ -60,6 +63,9 @@ Worker::Step Worker::execute_counted() {
   counts.ns += ended - began;
   clock_ns_ = ended;
   clock_until_ = instructions_ + kNear;
+  if (setting_.trace != nullptr) {
+    trace_step({at, began, ended, counts.on_device != on_device}, step);
+  }
   if (step == Step::wait) {
     waits_since_ns_ = ended;
   } else {

@@ -50,6 +50,14 @@ class FetchedBlocks {
   /// Returns the highest number of bytes that were kept.
   std::uint64_t peak_bytes() const noexcept { return peak_bytes_; }
 
+  /// Calls `visit(array, number, fetched)` for each entry.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (std::uint32_t array = 0; array < blocks_.size(); ++array) {
+      for (const auto& [number, fetched] : blocks_[array]) visit(array, number, fetched);
+    }
+  }
+
   void forget(std::uint32_t array, std::uint64_t number);
   void forget_all(std::uint32_t array);
   void forget_all();

@@ -218,9 +218,27 @@ std::int64_t Geometry::highest(std::uint32_t array, unsigned d) const noexcept {
   return dimension.lower + dimension.count / dimension.subsegments - 1;
 }
 
+bool Geometry::has_subsegments(std::uint32_t array, unsigned d) const noexcept {
+  return program_->indices[arrays_[array].dimensions[d].index].kind == IndexKind::subindex;
+}
+
 std::int64_t Geometry::first_element(std::uint32_t array, unsigned d,
                                      std::int64_t segment) const noexcept {
   return layout_->first_element(arrays_[array].dimensions[d].index, segment);
+}
+
+std::int64_t Geometry::elements_before(std::uint32_t array, std::uint64_t number) const noexcept {
+  const auto at = segments(array, number);
+  const ArrayGeometry& geometry = arrays_[array];
+  std::int64_t before = 0;
+  std::int64_t chosen = 1;  // elements of the block in the dimensions so far
+  std::int64_t behind = geometry.whole.elements();
+  for (unsigned d = 0; d < geometry.whole.rank && behind != 0; ++d) {
+    behind /= geometry.whole.extents[d];
+    before += chosen * elements_between(array, d, lowest(array, d), at[d]) * behind;
+    chosen *= elements_between(array, d, at[d], at[d] + 1);
+  }
+  return before;
 }
 
 std::array<std::int64_t, kMaxRank> Geometry::segments(std::uint32_t array,

@@ -70,9 +70,18 @@ class Geometry {
   /// Returns the lowest and highest segment of dimension `d`.
   std::int64_t lowest(std::uint32_t array, unsigned d) const noexcept;
   std::int64_t highest(std::uint32_t array, unsigned d) const noexcept;
+  /// Returns the most parts of a segment that dimension `d` is declared with; 1 for no subindex.
+  std::int64_t subsegments(std::uint32_t array, unsigned d) const noexcept {
+    return arrays_[array].dimensions[d].subsegments;
+  }
+  /// True if dimension `d` is declared with a subindex.
+  bool has_subsegments(std::uint32_t array, unsigned d) const noexcept;
   /// Returns the 1-based number of the first element of a segment in its table.
   std::int64_t first_element(std::uint32_t array, unsigned d, std::int64_t segment) const noexcept;
-  /// Returns the segments of the block with a number, per dimension. Not for subindices.
+  /// Returns the number of elements in all blocks with lower numbers. Not for subindices.
+  std::int64_t elements_before(std::uint32_t array, std::uint64_t number) const noexcept;
+  /// Returns the segments of the block with a number, per dimension. With a subindex, the parts of
+  /// all segments are counted on from the lowest segment.
   std::array<std::int64_t, kMaxRank> segments(std::uint32_t array,
                                               std::uint64_t number) const noexcept;
 

@@ -16,6 +16,13 @@ bool is_distributed(const Array& array) noexcept {
   return array.storage == Storage::distributed || array.storage == Storage::served;
 }
 
+Status check_same_kind(const SavedObject& object, const std::string& label,
+                       const std::vector<SavedDimension>& wanted, bool distributed) {
+  if (object.dimensions == wanted && object.distributed == distributed) return {};
+  return {Code::invalid_argument, "R12 the object that program " + object.program + " saved as \"" +
+                                      label + "\" has another kind, shape or segments"};
+}
+
 }  // namespace
 
 // Reads the table of saved objects if the program restores one, and checks those that exist.
@@ -44,15 +51,19 @@ void Worker::look_at_saved() {
 // Checks that a saved object fits the one that the instruction names.
 bool Worker::check_saved(const SavedObject& object) {
   const Instruction& now = instruction();
-  std::vector<SavedDimension> wanted;
-  if (now.x == 1) {
-    wanted = saved_dimensions(program_, setting_.binding->layout, program_.arrays[now.a]);
-  }
-  const bool distributed = now.x == 1 && is_distributed(program_.arrays[now.a]);
-  if (object.dimensions == wanted && object.distributed == distributed) return true;
-  fail("R12 the object that program " + object.program + " saved as \"" + program_.strings[now.b] +
-       "\" has another kind, shape or segments");
-  return false;
+  const std::string& label = program_.strings[now.b];
+  const Status fits =
+      now.x == 1 ? check_fits(object, label, now.a) : check_same_kind(object, label, {}, false);
+  if (!fits.ok()) fail(fits);
+  return fits.ok();
+}
+
+Status Worker::check_fits(const SavedObject& object, const std::string& label,
+                          std::uint32_t array) const {
+  const Array& record = program_.arrays[array];
+  const Layout& layout = setting_.binding->layout;
+  return check_same_kind(object, label, saved_dimensions(program_, layout, record),
+                         is_distributed(record));
 }
 
 Worker::Step Worker::persistence() {
@@ -70,6 +81,7 @@ Worker::Step Worker::persistence() {
     return fail("R12 nothing was saved as \"" + label + "\" (by an earlier program of this job)");
   }
   const SavedObject& object = found->second;
+  if (!check_saved(object)) return Step::failed;  // blocks_to_list may have replaced it
   if (now.x == 0) {
     scalars_[now.a] = object.value;
     return Step::next;
@@ -88,15 +100,20 @@ Worker::Step Worker::persistence() {
   }
   fetched_.forget_all(now.a);
   changed_[now.a] = true;
-  if (rank_ != 0) return Step::next;  // one worker tells the servers
+  if (rank_ == 0) send_restore(now.a, object);  // one worker tells the servers
+  return Step::next;
+}
+
+void Worker::send_restore(std::uint32_t array, const SavedObject& object) {
   for (Rank server = 0; server < setting_.servers; ++server) {
-    Message message = message_to_server(MessageKind::restore, now.a, server);
-    for (const std::string& file : object.files) message.text += (folder / file).string() + "\n";
+    Message message = message_about_array(MessageKind::restore, array, server);
+    for (const std::string& file : object.files) {
+      message.text += (setting_.saved->folder() / file).string() + "\n";
+    }
     message.words = {server, setting_.servers};
     ++open_requests_;
     exchange_.send(std::move(message));
   }
-  return Step::next;
 }
 
 // Saves what the program has set persistent, after its last barrier.
@@ -174,7 +191,7 @@ Status Worker::save_array(const std::string& label, std::uint32_t array, SavedOb
   }
   for (Rank server = 0; server < setting_.servers; ++server) {
     object.files.push_back(stem + "." + std::to_string(server) + ".blocks");
-    Message message = message_to_server(MessageKind::save, array, server);
+    Message message = message_about_array(MessageKind::save, array, server);
     message.text = (setting_.saved->folder() / object.files.back()).string();
     ++open_requests_;
     exchange_.send(std::move(message));

@@ -63,7 +63,7 @@ std::optional<Worker::Step> Worker::contract_on_device() {
     setting_.warn(where_text(at_) + ": warning: the device is lost (" +
                   setting_.device->lost().message() + "); the host goes on without it");
   }
-  if (ran && setting_.report) ++counts_.instructions[at_].on_device;
+  if (ran && measured_) ++counts_.instructions[at_].on_device;
   if (ran) return Step::next;
   operands_ = 0;
   return std::nullopt;

@@ -19,18 +19,26 @@ Worker::Step Worker::execute_transfer() {
   }
 }
 
-Message Worker::message_to_server(MessageKind kind, std::uint32_t array, std::uint64_t number) {
+// Returns a message to one of all servers, about its blocks of an array.
+Message Worker::message_about_array(MessageKind kind, std::uint32_t array, Rank server) {
   Message message;
   message.kind = kind;
   message.from = rank_;
-  message.to = setting_.workers + static_cast<Rank>(number % setting_.servers);
+  message.to = setting_.workers + server;
   message.request = next_request_++;
   message.array = array;
   message.generation = generations_[array];
-  message.number = number;
+  message.number = server;
   message.epoch = epoch_;
   message.instruction = at_;
   message.iteration = iteration_;
+  return message;
+}
+
+// Returns a message about a block.
+Message Worker::message_to_server(MessageKind kind, std::uint32_t array, std::uint64_t number) {
+  Message message = message_about_array(kind, array, placement_.server_of(array, number));
+  message.number = number;
   return message;
 }
 
@@ -186,6 +194,7 @@ void Worker::send_write(Message message) {
   ++open_requests_;
   const std::uint64_t bytes = message.block != nullptr ? message.block->bytes() : 0;
   open_writes_.sent(message.to - setting_.workers, message.request, bytes);
+  if (setting_.trace != nullptr) trace_write_begin(message);
   exchange_.send(std::move(message));
 }
 
@@ -195,7 +204,7 @@ Worker::Step Worker::delete_array() {
   fetched_.forget_all(array);
   changed_[array] = true;
   for (Rank server = 0; server < setting_.servers; ++server) {
-    Message message = message_to_server(MessageKind::delete_array, array, server);
+    Message message = message_about_array(MessageKind::delete_array, array, server);
     ++open_requests_;
     exchange_.send(std::move(message));
   }
@@ -209,6 +218,7 @@ void Worker::receive(Message message) {
     case MessageKind::done:
       --open_requests_;
       open_writes_.answered(message.from - setting_.workers, message.request);
+      if (setting_.trace != nullptr) trace_write_end(message);
       break;
     case MessageKind::credit: open_writes_.granted(message.from - setting_.workers); break;
     case MessageKind::failure: take_failure(message); break;
@@ -243,6 +253,7 @@ void Worker::take_answer(const Message& message) {
   fetched->arrived_ns = arrived;
   look_ahead_.arrived(fetched->sent_ns, arrived, answers_overlap_);
   answers_overlap_ = others;
+  if (setting_.trace != nullptr) trace_fetch(message, *fetched);
   fetched_.arrive(*fetched, message.block);
 }
 

@@ -12,7 +12,9 @@ Worker::Worker(const WorkerSetting& setting, Rank rank, Exchange& exchange)
       geometry_(*setting.geometry),
       code_(setting.program->code),
       narrowing_(program_, setting.binding->layout),
+      placement_(setting.placement, geometry_, setting.servers),
       rank_(rank),
+      measured_(setting.report || setting.trace != nullptr),
       exchange_(exchange),
       pool_(setting.memory_bytes),
       store_(program_, geometry_, pool_),
@@ -24,10 +26,11 @@ Worker::Worker(const WorkerSetting& setting, Rank rank, Exchange& exchange)
                    setting.memory_bytes / 4),
       generations_(program_.arrays.size()),
       counts_{std::vector<GetCounts>(program_.accesses.size()),
-              std::vector<InstructionCounts>(setting.report ? program_.code.size() : 0),
+              std::vector<InstructionCounts>(measured_ ? program_.code.size() : 0),
               std::vector<MemoryPeaks>(setting.report ? setting.workers : 0)},
       // The other half is for temps and locals.
       fetched_(program_.arrays.size(), setting.memory_bytes / 2, counts_.gets),
+      inventory_(program_, geometry_, store_, fetched_),
       look_ahead_(program_, setting.prefetch_depths, *this, counts_.gets),
       changed_(program_.arrays.size()),
       contractions_(program_.code.size()),
@@ -89,7 +92,7 @@ Outcome Worker::run(std::uint64_t most_instructions) {
     operands_ = 0;
     ++instructions_;
     note_line();
-    switch (setting_.report ? execute_counted() : execute()) {
+    switch (measured_ ? execute_counted() : execute()) {
       case Step::next:
         ++at_;
         operands_counted_ = 0;

@@ -23,12 +23,15 @@
 #include "sial/persist/saved_objects.hpp"
 #include "sial/persist/state_bytes.hpp"
 #include "sial/plugin/super_instruction.hpp"
+#include "sial/trace/run_trace.hpp"
 #include "sial/worker/active_loop.hpp"
+#include "sial/worker/block_placement.hpp"
 #include "sial/worker/block_store.hpp"
 #include "sial/worker/collective_hub.hpp"
 #include "sial/worker/counts.hpp"
 #include "sial/worker/fetched_blocks.hpp"
 #include "sial/worker/geometry.hpp"
+#include "sial/worker/inventory.hpp"
 #include "sial/worker/last_line.hpp"
 #include "sial/worker/look_ahead.hpp"
 #include "sial/worker/narrowing.hpp"
@@ -48,9 +51,10 @@ struct WorkerSetting {
   DevicePlace* device = nullptr;  ///< for contractions of all workers of the process; may be absent
   Rank workers = 1;
   Rank servers = 1;
-  std::optional<Schedule> schedule;  ///< of all pardos, whatever the program says
-  bool deterministic = false;        ///< each worker has the same iterations in each run
-  bool timed = true;  ///< schedules follow the clock; else a run in turns can be repeated
+  std::optional<Schedule> schedule;                 ///< of all pardos, whatever the program says
+  PlacementRule placement = PlacementRule::cyclic;  ///< of blocks on servers
+  bool deterministic = false;  ///< each worker has the same iterations in each run
+  bool timed = true;           ///< schedules follow the clock; else a run in turns can be repeated
   std::uint64_t memory_bytes = 0;         ///< of blocks; 0: no limit
   std::uint64_t server_memory_bytes = 0;  ///< of each server; 0: no limit
   const SavedObjects* saved = nullptr;    ///< nullptr: programs cannot save or restore
@@ -61,10 +65,19 @@ struct WorkerSetting {
   /// Per access of the program: blocks to fetch ahead; nothing: as measured. Empty: all as
   /// measured.
   std::vector<std::optional<unsigned>> prefetch_depths;
+  RunTrace* trace = nullptr;  ///< nullptr: nobody wants one
   bool report = false;  ///< measure single instructions, and add up the counters of all workers
   std::function<void(std::string_view)> print;
   std::function<void(std::string_view)> warn;
 };
+
+/// Returns the function from arrays and blocks to servers, for the servers.
+/// Memory: the setting's geometry must live longer
+inline std::function<Rank(std::uint32_t, std::uint64_t)> server_of(const WorkerSetting& setting) {
+  return
+      [placement = BlockPlacement(setting.placement, *setting.geometry, setting.servers)](
+          std::uint32_t array, std::uint64_t number) { return placement.server_of(array, number); };
+}
 
 /// Why a worker stopped.
 enum class Outcome : std::uint8_t { running, waiting, finished, failed, stopped };
@@ -120,12 +133,27 @@ class Worker : private Future {
   };
   // The continuation after an instruction.
   enum class Step : std::uint8_t { next, jumped, wait, failed, finished, stopped };
+  // The last execution of an instruction.
+  struct InstructionTimes {
+    std::uint32_t at = 0;
+    std::int64_t began_ns = 0;
+    std::int64_t ended_ns = 0;
+    bool on_device = false;
+  };
+  // A write that a server has not answered, in a run with a trace.
+  struct TracedWrite {
+    const char* name = "";
+    std::int64_t sent_ns = 0;
+    std::uint64_t bytes = 0;
+  };
   // An object to be saved.
   struct Saving {
     bool array = false;
     std::uint32_t number = 0;
   };
   using Number = std::pair<std::uint32_t, std::uint64_t>;  // array, block
+  // How far blocks_to_list or list_to_blocks has come.
+  enum class ListStage : std::uint8_t { before, under_way, after };
   // A get that was executed.
   struct Foreseen {
     std::uint32_t access = 0;
@@ -239,6 +267,7 @@ class Worker : private Future {
   void send_write(Message message);
   Step out_of_memory(const Status& status);
   Message message_to_server(MessageKind kind, std::uint32_t array, std::uint64_t number);
+  Message message_about_array(MessageKind kind, std::uint32_t array, Rank server);
   Step granted_block(const BlockPlace& place, ConstBlockPtr& block);
   void request_block(const BlockPlace& place, FetchedBlock& fetched, std::uint32_t access,
                      bool ahead);
@@ -256,6 +285,12 @@ class Worker : private Future {
   Step execute_counted();
   Step add_counts();
 
+  // tracing.cpp
+  void trace_step(const InstructionTimes& times, Step step);
+  void trace_fetch(const Message& answer, const FetchedBlock& fetched);
+  void trace_write_begin(const Message& message);
+  void trace_write_end(const Message& answer);
+
   // collectives.cpp
   Step collective(Contribution kind, Message part);
   Step barrier();
@@ -269,10 +304,18 @@ class Worker : private Future {
   bool check_saved(const SavedObject& object);
   Step persistence();
   Step save();
+  Status check_fits(const SavedObject& object, const std::string& label, std::uint32_t array) const;
+  void send_restore(std::uint32_t array, const SavedObject& object);
   Status begin_save();
   Status save_array(const std::string& label, std::uint32_t array, SavedObject& object);
 
   Status save_changed_statics();
+
+  // lists.cpp
+  Step list_statement(WorkerTask task);
+  Status begin_list(std::uint32_t array);
+  Status end_list(std::uint32_t array);
+  Status load_list(std::uint32_t array);
 
   // checkpoints.cpp
   bool is_kept(std::uint32_t array) const;
@@ -289,6 +332,7 @@ class Worker : private Future {
 
   // calls.cpp
   const SuperInstruction& next_called() const;
+  const KnownFunction* known_function(const std::string& name) const;
   char next_intent() const;
   void clear(const CallArgument& argument);
   Step block_argument();
@@ -309,7 +353,9 @@ class Worker : private Future {
   const Geometry& geometry_;
   const std::vector<Instruction>& code_;
   const Narrowing narrowing_;
+  const BlockPlacement placement_;
   const Rank rank_;
+  const bool measured_;  // instructions are, for a report or a trace
   Exchange& exchange_;
   BlockPool pool_;
   BlockStore store_;
@@ -346,6 +392,7 @@ class Worker : private Future {
   std::vector<std::uint32_t> generations_;
   WorkerCounts counts_;
   FetchedBlocks fetched_;
+  const WorkerInventory inventory_;
   LookAhead look_ahead_;
   std::vector<Foreseen> due_;           // gets whose look-ahead has not gone on yet
   std::uint64_t open_fetches_ = 0;      // requests for blocks that no server has answered
@@ -353,7 +400,9 @@ class Worker : private Future {
   std::uint32_t operands_ = 0;          // read by the present instruction
   std::uint32_t operands_counted_ = 0;  // of these, counted before it had to wait
   std::int64_t begun_ns_ = 0;
-  std::int64_t waits_since_ns_ = 0;           // 0: it does not wait
+  std::int64_t waits_since_ns_ = 0;        // 0: it does not wait
+  std::int64_t trace_waits_since_ns_ = 0;  // the same; an instruction may wait several times
+  std::unordered_map<std::uint64_t, TracedWrite> traced_writes_;  // by request
   std::int64_t clock_ns_ = 0;                 // the time, while the instruction's number is no
   std::uint64_t clock_until_ = 0;             // larger than this
   std::vector<std::vector<Number>> granted_;  // per loop around, from outside
@@ -379,6 +428,8 @@ class Worker : private Future {
   std::map<std::string, Saving> saving_;  // by label
   std::optional<SavedTable> saved_;
   std::string saving_folder_;  // empty: the save has not begun
+  ListStage list_stage_ = ListStage::before;
+  SavedObject listed_;  // by blocks_to_list, while servers write its blocks
   CheckpointState checkpoint_;
   std::vector<CallArgument> arguments_;
 };

@@ -228,7 +228,12 @@ CHECKED = {  # intents and body of a function, its arguments, what is said
         "writes outside of argument 1 (u, s)",
     ),
     "before": ("w", "a[0].data[-1] = 1;", "t[i,j]", "writes outside of argument 1 (w, t)"),
-    "read": ("ur", "a[1].data[0] += 1;", "t[i,j] s[i,j]", "changes argument 2 (r, s), which"),
+    "read": (
+        "ur",
+        "a[1].data[0] += 1;",
+        "t[i,j] s[i,j]",
+        "changes argument 2 (r, s), which it may only read [j = 1, i = 1]",
+    ),
     "left": ("w", "a[0].data[0] = 1;", "t[i,j]", "leaves element 2 of argument 1 (w, t) unwritten"),
     "same": ("ur", "", "t[i,j] t[i,j]", "argument 1 (u, t) and argument 2 (r, t) are the same"),
     "whole": ("ur", "", "s s[i,j]", "argument 1 (u, s) and argument 2 (r, s) are the same"),

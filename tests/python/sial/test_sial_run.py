@@ -17,6 +17,7 @@ from random_programs import RandomProgram, random_program
 
 from conftest import ROOT, clean_environment
 from outboard import paths
+from outboard.commands._sial_explain import PLACEMENTS
 from outboard.sial.compiler import Options, compile_text
 
 pytestmark = pytest.mark.end_to_end
@@ -84,7 +85,7 @@ def test_random_programs_have_numpys_results(
             done = simulate(
                 native, job, "--workers", workers, "--servers", servers,
                 "--seed", number * SCHEDULES + order, "--dump-state", dump,
-                "--prefetch", PREFETCH[order],
+                "--prefetch", PREFETCH[order], "--placement", PLACEMENTS[(number + order) % 4],
             )  # fmt: skip
             about = (
                 f"program {number}, order {order}, -O{level}, {workers} workers, {servers} servers"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import random
 import struct
@@ -106,6 +107,25 @@ def eval_segments(job: Path) -> list[int]:
     import tomllib
 
     return list(tomllib.loads(job.read_text())["segments"]["ao"])
+
+
+def test_export_as_hdf5(native: paths.Native, saved: tuple[Path, np.ndarray]) -> None:
+    job, _ = saved
+    if importlib.util.find_spec("h5py") is None:
+        done = outboard(native, "export", job, "copy", "-o", job.parent / "copy.h5")
+        assert done.returncode == 1
+        assert "files of HDF5 need h5py" in done.stderr
+        pytest.skip("h5py is not installed")
+    import h5py
+
+    table = read_table(job.with_suffix(".state"))
+    for label in ("energy", "copy", "blocks"):
+        for ending in ("npy", "h5"):
+            export(table[label], job.parent / f"{label}.{ending}")
+        wanted = np.load(job.parent / f"{label}.npy")
+        with h5py.File(job.parent / f"{label}.h5") as file:
+            assert list(file) == [label]
+            np.testing.assert_array_equal(file[label][()], wanted)
 
 
 def test_export_of_what_is_not_there(native: paths.Native, saved: tuple[Path, np.ndarray]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from outboard.sial.explain.lanes import Array
@@ -98,8 +100,9 @@ class Fetched:
 class Stored:
     """The blocks of one array on the servers."""
 
-    def __init__(self, blocks: int, servers: int) -> None:
-        self._blocks, self._servers = blocks, servers
+    def __init__(self, blocks: int, servers: int, place: Callable[[Array], Array]) -> None:
+        """`place` returns the servers of blocks."""
+        self._blocks, self._servers, self._place = blocks, servers, place
         self.clear()
 
     def clear(self) -> None:
@@ -111,7 +114,7 @@ class Stored:
         if self._keys is None:
             self._keys = KeySet(self._blocks)
         new = self._keys.add(numbers)
-        servers = numbers[new] % self._servers
+        servers = self._place(numbers[new])
         np.add.at(self.sizes, servers, sizes[new])
         np.add.at(self.counts, servers, 1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from outboard.sial.opcodes import Op
 from outboard.sial.records import NONE, Program
@@ -48,11 +49,15 @@ class Code:
                     ranges.append((proc["first"], proc["end"]))
         return ranges
 
-    def intents(self, at: int) -> tuple[int, str]:
-        """Returns the `execute` that an argument belongs to, and all its intents."""
+    def called(self, at: int) -> tuple[int, dict[str, Any]]:
+        """Returns the `execute` that an argument belongs to, and its super-instruction."""
         while self.instructions[at]["op"] != Op.EXECUTE:
             at += 1
-        special = self.program["super_instruction"][self.instructions[at]["a"]]
+        return at, self.program["super_instruction"][self.instructions[at]["a"]]
+
+    def intents(self, at: int) -> tuple[int, str]:
+        """Returns the `execute` that an argument belongs to, and all its intents."""
+        at, special = self.called(at)
         return at, self.program.string(special["intents"])
 
     def intent(self, at: int) -> str:

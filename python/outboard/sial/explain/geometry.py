@@ -16,6 +16,15 @@ from outboard.sial.records import CAST, NONE, STAR, Program
 ELEMENT_BYTES = 8
 
 
+def _mixed(numbers: Array) -> Array:
+    """Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014"""
+    with np.errstate(over="ignore"):
+        value = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+        value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return np.asarray(value ^ (value >> np.uint64(31)))
+
+
 @dataclass(frozen=True)
 class _Dimension:
     index: int
@@ -141,6 +150,27 @@ class Geometry:
             if self._kinds[one.index] == 1:
                 sizes *= self._extents[one.index][numbers // one.stride % one.count]
         return sizes
+
+    def servers_of(self, rule: str, array: int, numbers: Array, servers: int) -> Array:
+        """Returns the servers of blocks, as src/sial/worker/block_placement.cpp places them."""
+        if rule == "hash":
+            return np.asarray(_mixed(numbers) % np.uint64(servers)).astype(np.int64)
+        if rule not in ("skewed", "bytes"):
+            return numbers % servers
+        positions = [numbers // one.stride % one.count for one in self._arrays[array]]
+        if rule == "skewed":
+            return np.asarray(np.sum(positions, axis=0)) % servers
+        before, chosen = np.zeros(len(numbers), np.int64), np.ones(len(numbers), np.int64)
+        behind = whole = self.whole_elements(array)
+        for one, position in zip(self._arrays[array], positions, strict=True):
+            behind //= self._elements(one.index)
+            extents = np.ones(one.count, np.int64)
+            if self._kinds[one.index] == 1:
+                extents = self._extents[one.index]
+            before += chosen * np.concatenate([[0], np.cumsum(extents)])[position] * behind
+            chosen *= extents[position]
+        found = (before.astype(float) / float(whole) * servers).astype(np.int64)
+        return np.asarray(np.minimum(found, servers - 1))
 
     def region_elements(self, array: int, bounds: list[Value], lanes: Lanes) -> Array | None:
         """Returns the elements of a region; None if its bounds depend on values."""

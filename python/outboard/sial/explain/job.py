@@ -38,6 +38,7 @@ class Options:
     worker_memory: int = 0
     server_memory: int = 0
     schedule: str = ""  # of all pardos, whatever they name; empty: as they name it
+    placement: str = "cyclic"  # of blocks on servers
     drop_cache: bool = False
     rounds: int = 0  # of loops that `exit` may leave; 0: all
     folders: tuple[Path, ...] = field(default=())
@@ -114,6 +115,7 @@ def options_of(job: Job, ranks: int, given: dict[str, Any]) -> Options:
         worker_memory=_size(choose("worker_memory", 0)),
         server_memory=_size(choose("server_memory", 0)),
         schedule=choose("schedule", ""),
+        placement=str(choose("placement", "cyclic")),
         drop_cache=bool(given.get("drop_cache") or job.run.get("drop_cache", False)),
         rounds=int(given.get("rounds") or 0),
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from outboard.sial.execute import RESTORES_ARRAY, SAVES_ARRAY
 from outboard.sial.explain.block_sets import Fetched, Stored
 from outboard.sial.explain.code import DESTINATIONS, Code
 from outboard.sial.explain.counts import Counts, Estimate, Peak
@@ -44,12 +46,19 @@ class Statements:
             ),
         )
         self.fetched = [Fetched(self.geometry.blocks(n), workers) for n in self._arrays()]
-        self.stored = [Stored(self.geometry.blocks(n), servers) for n in self._arrays()]
+        self.stored = [
+            Stored(self.geometry.blocks(n), servers, partial(self._servers_of, n))
+            for n in self._arrays()
+        ]
         self.local_base: dict[int, Array] = {}  # bytes of locals per worker that outlive a loop
         self.changed: set[int] = set()
         self.to_save: dict[str, int] = {}
         self.pardo_count = 0
         self._before: tuple[Counts, Array] | None = None
+
+    def _servers_of(self, array: int, numbers: Array) -> Array:
+        options = self.options
+        return self.geometry.servers_of(options.placement, array, numbers, options.servers)
 
     def _arrays(self) -> range:
         return range(len(self.storages))
@@ -391,7 +400,20 @@ class Statements:
             if self.storages[array] > LOCAL
         }
 
+    def _list(self, at: int, array: int) -> None:
+        """Saves or loads all blocks of an array at once, under its name."""
+        label = self.program.string(self.program["array"][array]["name"])
+        called = self.program.string(self.code.called(at)[1]["name"])
+        if called == SAVES_ARRAY:
+            self.saved[label] = self.stored[array].numbers().copy()
+        elif called == RESTORES_ARRAY:
+            self._restore(at, array, label)
+            self.fetched[array].clear()
+
     def _argument(self, op: Op, at: int, one: dict[str, Any], lanes: Lanes) -> None:
+        if op is Op.ARGUMENT_ARRAY and self.storages[one["a"]] > LOCAL:
+            self._list(at, one["a"])
+            return
         intent = self.code.intent(at)
         if intent == "r":
             return

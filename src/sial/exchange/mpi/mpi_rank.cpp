@@ -4,6 +4,8 @@
 #include <thread>
 #include <utility>
 
+#include "sial/trace/traced_server.hpp"
+
 namespace ob::sial {
 namespace {
 
@@ -105,7 +107,8 @@ Status MpiRank::finish(const WorkerSetting& setting) {
   return {};
 }
 
-Status MpiRank::run_server(const WorkerSetting& setting, const BlockServer::Options& options) {
+Status MpiRank::run_server(const WorkerSetting& setting, BlockServer::Options options) {
+  options.server_of = server_of(setting);
   BlockServer server(options, exchange_);
   if (setting.last_line != nullptr) setting.last_line->begin(*setting.program);
   Rank ended = 0;
@@ -120,7 +123,7 @@ Status MpiRank::run_server(const WorkerSetting& setting, const BlockServer::Opti
       if (setting.last_line != nullptr && message.instruction < lines.size()) {
         setting.last_line->set(lines[message.instruction]);
       }
-      server.receive(message);
+      handle_traced(server, message, setting);
     } else if (++ended == setting.workers) {
       for (Rank worker = 0; worker < setting.workers; ++worker) {
         Message reply;

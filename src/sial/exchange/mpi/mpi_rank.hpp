@@ -30,7 +30,7 @@ class MpiRank {
 
  private:
   Status run_worker(const WorkerSetting& setting, const std::function<void(Worker&)>& look);
-  Status run_server(const WorkerSetting& setting, const BlockServer::Options& options);
+  Status run_server(const WorkerSetting& setting, BlockServer::Options options);
   Status interpret(Worker& worker);
   Status finish(const WorkerSetting& setting);
   void tell_failure(int status);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sial/trace/traced_server.hpp"
+
 namespace ob::sial {
 namespace {
 
@@ -29,6 +31,7 @@ Simulation::Simulation(const WorkerSetting& setting, const BlockServer::Options&
     BlockServer::Options options = server;
     options.rank = setting.workers + rank;
     options.workers = setting.workers;
+    options.server_of = server_of(setting);
     servers_.push_back(std::make_unique<BlockServer>(options, *this));
   }
 }
@@ -70,7 +73,7 @@ bool Simulation::deliver_one() {
 
 void Simulation::deliver_to_server(const Message& message) {
   const Rank server = message.to - setting_.workers;
-  servers_[server]->receive(message);
+  handle_traced(*servers_[server], message, setting_);
   if (message.block != nullptr) queued_[server].bytes -= message.block->bytes();
 }
 

@@ -1,0 +1,12 @@
+#pragma once
+// A server that notes in a trace how long its messages take.
+
+#include "sial/server/server.hpp"
+#include "sial/worker/worker.hpp"
+
+namespace ob::sial {
+
+/// Has the server handle a message, and notes it if the run has a trace.
+void handle_traced(BlockServer& server, const Message& message, const WorkerSetting& setting);
+
+}  // namespace ob::sial
