@@ -12,13 +12,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from outboard import build, trace, uncounted
+from outboard import build, preload, trace, uncounted
 from outboard.errors import OutboardError, say
 from outboard.load import Load, Meter
+from outboard.overlap_report import NO_PROCESS, OverlapReport
 from outboard.paths import Native
 from outboard.process import OWN_FAILURE, SignalsHeld, run_command
 from outboard.report import Report
 from outboard.settings import Settings
+
+OVERLAP_REPORTS = "overlap"  # the folder for the reports of MPI processes
 
 
 class Plan:
@@ -32,6 +35,7 @@ class Plan:
         trace: Path | None = None,
         daemon_options: Sequence[str] = (),
         local_rates: Mapping[str, float] | None = None,
+        overlap: str | None = None,
     ) -> None:
         self.command = command
         self.settings = settings
@@ -39,6 +43,7 @@ class Plan:
         self.trace = trace
         self.daemon_options = daemon_options
         self.local_rates = dict(local_rates or {})  # ns per Mflop, for the report
+        self.overlap = overlap  # the mode of the layer for MPI
 
     @property
     def needs_daemon(self) -> bool:
@@ -54,6 +59,8 @@ def execute(plan: Plan) -> int:
         settings = _collecting(plan, folder)
         meter = Meter() if plan.report else None
         environment = {**os.environ, **settings.without_preload()}
+        if plan.overlap:
+            environment.update(_overlapping(plan.overlap, native, folder))
         status = run_command(_words(plan, native), environment, signals)
         _show(plan, folder, status, meter.load() if meter else None)
     return status
@@ -90,12 +97,41 @@ def _collecting(plan: Plan, folder: Path) -> Settings:
     return settings
 
 
+def _overlapping(mode: str, native: Native, folder: Path) -> dict[str, str]:
+    """Returns the variables that put the layer for MPI into the processes of the command."""
+    library = native.root / "lib" / preload.MPI_NAME
+    if not library.is_file():
+        say(
+            f"the layer for MPI is not there ({library.name} is built for x86-64, with an MPI that "
+            "has mpicc.openmpi or mpicc.mpich); the command runs without it"
+        )
+        return {}
+    loadable = Path(preload.loadable(str(library), str(folder)))
+    if loadable != library:
+        for layer in library.parent.glob(preload.MPI_LAYERS):
+            (folder / layer.name).symlink_to(layer)  # which it opens beside itself
+    reports = folder / OVERLAP_REPORTS
+    reports.mkdir()
+    inherited = os.environ.get("LD_PRELOAD", "")
+    return {
+        "LD_PRELOAD": f"{loadable}:{inherited}" if inherited else str(loadable),
+        "OUTBOARD_MPI_OVERLAP": mode,
+        "OUTBOARD_MPI_OVERLAP_REPORT": str(reports),
+    }
+
+
 def _show(plan: Plan, folder: Path, status: int, load: Load | None) -> None:
+    overlap = None
+    if (folder / OVERLAP_REPORTS).is_dir():
+        overlap = OverlapReport.read(folder / OVERLAP_REPORTS)
+        if not overlap.processes and not plan.report and status == 0:
+            say(f"overlap: {NO_PROCESS}")
     try:
         if plan.report:
             report = _report(plan, folder, status)
             report.load = load
-            _write(report, plan.report)
+            report.overlap = overlap.to_json() if overlap else None
+            _write(report, plan.report, overlap)
         if plan.trace:
             summary = trace.merge(folder / "trace", plan.trace)
             say(f"{summary.events} events of {summary.files} processes in {plan.trace}")
@@ -114,8 +150,10 @@ def _report(plan: Plan, folder: Path, status: int) -> Report:
     return report
 
 
-def _write(report: Report, target: str) -> None:
+def _write(report: Report, target: str, overlap: OverlapReport | None) -> None:
     if target != "text":
         report.write_json(Path(target.removeprefix("json:")))
     elif sys.stderr is not None:  # None if the caller closed it; stdout belongs to the program
         report.print(sys.stderr)
+        if overlap is not None:
+            overlap.print(sys.stderr)

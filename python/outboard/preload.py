@@ -13,6 +13,8 @@ from outboard.errors import OutboardError
 PRELOAD_NAME = "liboutboard-preload.so"
 DAEMON_NAME = "outboardd"
 RUNNER_NAME = "outboard-run"
+MPI_NAME = "liboutboard-mpi.so"
+MPI_LAYERS = "liboutboard-mpi-layer-*.so"
 
 
 def complete(folder: str) -> bool:

@@ -44,6 +44,7 @@ class Report:
     rates: dict[str, float] = field(default_factory=dict)
     why_empty: str = ""  # if there are no counters at all
     load: Load | None = None  # while the processes ran
+    overlap: dict[str, Any] | None = None  # of outboard.overlap_report
 
     @classmethod
     def read(cls, folder: Path) -> Report:
@@ -90,6 +91,7 @@ class Report:
             "notes": self._notes(),
             "other_cores": self.load.other_cores if self.load else None,
             "cores": self.load.cores if self.load else None,
+            **({"overlap": self.overlap} if self.overlap is not None else {}),
         }
 
     def write_json(self, file: Path) -> None:

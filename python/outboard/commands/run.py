@@ -39,6 +39,14 @@ from outboard.settings import Settings, inherited, inherited_mode, inherited_ser
     type=values.Size(),
     help="Memory of each device of the embedded daemon, e.g. 512M.",
 )
+@click.option(
+    "--overlap",
+    type=click.Choice(["auto", "on", "count"]),
+    is_flag=False,
+    flag_value="auto",
+    help="Move the messages of MPI programs while they compute. auto: where it gains; on: always; "
+    "count: measure only. The report shows hidden and exposed times.",
+)
 @pool_options
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(
@@ -46,6 +54,7 @@ def command(
     report: str | None,
     trace_file: Path | None,
     device_memory: int | None,
+    overlap: str | None,
     pool: PoolWish,
     command: tuple[str, ...],
 ) -> None:
@@ -63,9 +72,10 @@ def command(
       outboard run --mode remote --report json:report.json --trace trace.json -- ./transform
       outboard run --pool https://pool:7780 --key ~/keys/ada --accelerators 2 -- ./solver
       outboard run --pool https://pool:7780 --key ~/keys/ada -- python3 -i notebook.py
+      outboard run --mode off --overlap --report -- mpirun -n 8 ./solver
     """
     if pool.accelerators:
-        sys.exit(_run_with_lease(settings, report, trace_file, pool, command))
+        sys.exit(_run_with_lease(settings, report, trace_file, overlap, pool, command))
     settings = settings.replaced(
         mode=settings.mode or inherited_mode(os.environ) or "auto",
         servers=settings.servers or inherited_servers(os.environ),
@@ -77,13 +87,15 @@ def command(
         _check_writable(Path(report.removeprefix("json:")))
     if trace_file:
         _check_writable(trace_file)
-    sys.exit(execute(Plan(command, settings, report, trace_file, tuple(daemon_options))))
+    plan = Plan(command, settings, report, trace_file, tuple(daemon_options), overlap=overlap)
+    sys.exit(execute(plan))
 
 
 def _run_with_lease(
     settings: Settings,
     report: str | None,
     trace_file: Path | None,
+    overlap: str | None,
     pool: PoolWish,
     command: tuple[str, ...],
 ) -> int:
@@ -106,7 +118,7 @@ def _run_with_lease(
         for name in settings_table.row("servers").variables:
             os.environ.pop(name, None)  # servers that are named go before a lease
         final = settings.replaced(mode=mode, lease=lease, pool=pool.url)
-        return execute(Plan(command, final, report, trace_file, ()))
+        return execute(Plan(command, final, report, trace_file, (), overlap=overlap))
 
 
 def _daemon_options(settings: Settings, device_memory: int | None) -> list[str]:

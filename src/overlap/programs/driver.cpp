@@ -1,0 +1,59 @@
+#include "overlap/programs/driver.hpp"
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <ctime>
+
+#include "base/quiet_thread.hpp"
+#include "overlap/clock.hpp"
+
+namespace ob::overlap {
+namespace {
+
+constexpr std::int64_t kForever = std::int64_t{3600} * 1'000'000'000;
+// On a core of its own a look costs the program nothing. The nap leaves MPI's lock to the program.
+constexpr std::int64_t kShortNap = 10'000;
+// On a shared core each nap costs the program about 17 us of switches, and during a longer one the
+// sockets run empty (docs/decisions/0068-overlap-unmodified-programs.md).
+constexpr std::int64_t kLongNap = 1'000'000;
+
+void nap(std::int64_t ns) {
+  const timespec time{0, long(ns)};
+  ::nanosleep(&time, nullptr);
+}
+
+}  // namespace
+
+bool Driver::start(bool own_core) {
+  own_core_ = own_core;
+  process_ = ::getpid();
+  thread_ = quiet_thread([this] { run(); });
+  return thread_.joinable();
+}
+
+void Driver::stop() noexcept {
+  if (!thread_.joinable() || process_ != ::getpid()) return;
+  stop_.store(true, std::memory_order_release);
+  bell_.ring();
+  thread_.join();
+}
+
+void Driver::run() {
+  ::prctl(PR_SET_NAME, "ob-overlap");
+  ::prctl(PR_SET_TIMERSLACK, 1000);  // the kernel's 50 us would multiply the short naps
+  while (!stop_.load(std::memory_order_acquire)) {
+    const std::uint32_t seen = bell_.rings();
+    if (operations_.moving() == 0 || !enabled_.load(std::memory_order_relaxed)) {
+      processor_ns_.store(thread_time_ns(), std::memory_order_relaxed);
+      bell_.wait(seen, kForever);
+      if (own_core_) continue;
+    } else if (inside_.load(std::memory_order_relaxed) == 0) {
+      operations_.drive();
+    }
+    nap(own_core_ ? kShortNap : kLongNap);
+  }
+  processor_ns_.store(thread_time_ns(), std::memory_order_relaxed);
+}
+
+}  // namespace ob::overlap

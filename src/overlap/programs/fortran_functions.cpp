@@ -1,0 +1,274 @@
+// The functions of MPI for Fortran: those of mpif.h and `use mpi`, and those of `use mpi_f08`.
+//
+// Open MPI's call PMPI_ functions, which the layer for C does not see. All arguments of Fortran are
+// addresses, so the functions pass them on without knowing their types.
+
+#include <mpi.h>
+
+#include <cstring>
+#include <tuple>
+#include <utility>
+
+#include "overlap/programs/completion.hpp"
+#include "overlap/programs/functions.hpp"
+#include "overlap/programs/intercepted.hpp"
+#include "overlap/programs/layer.hpp"
+
+#define OB_PLACE reinterpret_cast<std::uintptr_t>(__builtin_return_address(0))
+
+namespace ob::overlap {
+namespace {
+
+#define OB_NAME(upper, lower, n) k##upper,
+enum Name { OB_MPI_INTERCEPTED(OB_NAME) };
+#undef OB_NAME
+
+/// The function of MPI for a name. `f08` is true for those of the module mpi_f08.
+template <int name, bool f08>
+void* original = nullptr;
+
+template <int name, bool f08, class... A>
+void call_original(A*... arguments) {
+  reinterpret_cast<void (*)(A * ...)>(original<name, f08>)(arguments...);
+}
+
+/// The last argument of a function. In mpi_f08 the program may leave it out.
+class ErrorCode {
+ public:
+  explicit ErrorCode(void* argument)
+      : code_(argument == nullptr ? &own_ : static_cast<MPI_Fint*>(argument)) {}
+  ErrorCode(const ErrorCode&) = delete;
+  ErrorCode& operator=(const ErrorCode&) = delete;
+  MPI_Fint* get() { return code_; }
+  void set(int code) { *code_ = MPI_Fint(code); }
+  bool ok() const { return *code_ == MPI_SUCCESS; }
+
+ private:
+  MPI_Fint own_ = MPI_SUCCESS;
+  MPI_Fint* code_;
+};
+
+MPI_Request request_of(const void* argument) {
+  return PMPI_Request_f2c(*static_cast<const MPI_Fint*>(argument));
+}
+
+template <std::size_t>
+using Address = void*;
+
+template <int name, bool f08, bool is_message, class Indices>
+struct Starts;
+/// Wraps a function that starts an operation. The last arguments are the request and the error.
+template <int name, bool f08, bool is_message, std::size_t... I>
+struct Starts<name, f08, is_message, std::index_sequence<I...>> {
+  static void call(Address<I>... arguments) {
+    const Nesting nesting;
+    auto all = std::make_tuple(arguments...);
+    ErrorCode error(std::get<sizeof...(I) - 1>(all));
+    std::get<sizeof...(I) - 1>(all) = error.get();
+    call_original<name, f08>(std::get<I>(all)...);
+    if (!error.ok() || !nesting.outermost()) return;
+    const MPI_Request request = request_of(std::get<sizeof...(I) - 2>(all));
+    if constexpr (is_message)
+      note_message(request, *static_cast<MPI_Fint*>(std::get<1>(all)),
+                   PMPI_Type_f2c(*static_cast<MPI_Fint*>(std::get<2>(all))));
+    else
+      Layer::instance().started(request, 0);
+  }
+};
+
+template <bool f08>
+void Init_thread(MPI_Fint* required, MPI_Fint* provided, void* ierror) {
+  const Nesting nesting;
+  ErrorCode error(ierror);
+  MPI_Fint level = Layer::instance().wanted_level(*required);
+  call_original<kInit_thread, f08>(&level, provided, error.get());
+  if (!error.ok()) return;
+  Layer::instance().initialised(*required, *provided);
+  *provided = Layer::instance().visible_level(*provided);
+}
+
+template <bool f08>
+void Init(void* ierror) {
+  MPI_Fint required = MPI_THREAD_SINGLE;
+  MPI_Fint provided = MPI_THREAD_SINGLE;
+  Init_thread<f08>(&required, &provided, ierror);
+}
+
+template <bool f08>
+void Query_thread(MPI_Fint* provided, void* ierror) {
+  ErrorCode error(ierror);
+  call_original<kQuery_thread, f08>(provided, error.get());
+  if (error.ok()) *provided = Layer::instance().visible_level(*provided);
+}
+
+template <bool f08>
+void Finalize(void* ierror) {
+  ErrorCode error(ierror);
+  Layer::instance().end();
+  call_original<kFinalize, f08>(error.get());
+}
+
+template <bool f08>
+void Start(MPI_Fint* request, void* ierror) {
+  const Nesting nesting;
+  ErrorCode error(ierror);
+  call_original<kStart, f08>(request, error.get());
+  if (error.ok()) Layer::instance().started(request_of(request), 0);
+}
+
+template <bool f08>
+void Startall(MPI_Fint* count, MPI_Fint* requests, void* ierror) {
+  const Nesting nesting;
+  ErrorCode error(ierror);
+  call_original<kStartall, f08>(count, requests, error.get());
+  for (int i = 0; error.ok() && i < *count; ++i)
+    Layer::instance().started(request_of(requests + i), 0);
+}
+
+void add_all(Completion& completion, int count, const MPI_Fint* requests) {
+  if (Layer::instance().operations().count() == 0) return;
+  for (int i = 0; i < count; ++i) completion.add_fortran(i, requests + i);
+}
+
+/// Accounts for the numbers of requests that MPI returned, which begin at 1 in Fortran.
+void finish_fortran(Completion& completion, const MPI_Fint* indices, int count) {
+  for (int i = 0; i < count; ++i) {
+    const int index = indices[i] == MPI_UNDEFINED ? -1 : int(indices[i]) - 1;
+    completion.finish(&index, 1);
+  }
+}
+
+template <bool f08>
+void Request_free(MPI_Fint* request, void* ierror) {
+  Completion completion(OB_PLACE, "MPI_Request_free", true);
+  ErrorCode error(ierror);
+  add_all(completion, 1, request);
+  completion.fail();  // it completes some day, and nobody learns when
+  call_original<kRequest_free, f08>(request, error.get());
+}
+
+template <bool f08>
+void Wait(MPI_Fint* request, void* status, void* ierror) {
+  Completion completion(OB_PLACE, "MPI_Wait", false);
+  ErrorCode error(ierror);
+  add_all(completion, 1, request);
+  call_original<kWait, f08>(request, status, error.get());
+  error.ok() ? completion.finish_all() : completion.fail();
+}
+
+template <bool f08>
+void Waitall(MPI_Fint* count, MPI_Fint* requests, void* statuses, void* ierror) {
+  Completion completion(OB_PLACE, "MPI_Waitall", false);
+  ErrorCode error(ierror);
+  add_all(completion, *count, requests);
+  call_original<kWaitall, f08>(count, requests, statuses, error.get());
+  error.ok() ? completion.finish_all() : completion.fail();
+}
+
+template <bool f08>
+void Waitany(MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, void* status, void* ierror) {
+  Completion completion(OB_PLACE, "MPI_Waitany", false);
+  ErrorCode error(ierror);
+  add_all(completion, *count, requests);
+  call_original<kWaitany, f08>(count, requests, index, status, error.get());
+  error.ok() ? finish_fortran(completion, index, 1) : completion.fail();
+}
+
+template <bool f08>
+void Waitsome(MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done, MPI_Fint* indices,
+              void* statuses, void* ierror) {
+  Completion completion(OB_PLACE, "MPI_Waitsome", false);
+  ErrorCode error(ierror);
+  add_all(completion, *count, requests);
+  call_original<kWaitsome, f08>(count, requests, done, indices, statuses, error.get());
+  if (!error.ok())
+    completion.fail();
+  else if (*done != MPI_UNDEFINED)
+    finish_fortran(completion, indices, *done);
+}
+
+template <bool f08>
+void Test(MPI_Fint* request, MPI_Fint* flag, void* status, void* ierror) {
+  Completion completion(OB_PLACE, "MPI_Test", true);
+  ErrorCode error(ierror);
+  add_all(completion, 1, request);
+  call_original<kTest, f08>(request, flag, status, error.get());
+  if (!error.ok())
+    completion.fail();
+  else if (*flag)
+    completion.finish_all();
+}
+
+template <bool f08>
+void Testall(MPI_Fint* count, MPI_Fint* requests, MPI_Fint* flag, void* statuses, void* ierror) {
+  Completion completion(OB_PLACE, "MPI_Testall", true);
+  ErrorCode error(ierror);
+  add_all(completion, *count, requests);
+  call_original<kTestall, f08>(count, requests, flag, statuses, error.get());
+  if (!error.ok())
+    completion.fail();
+  else if (*flag)
+    completion.finish_all();
+}
+
+template <bool f08>
+void Testany(MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* flag, void* status,
+             void* ierror) {
+  Completion completion(OB_PLACE, "MPI_Testany", true);
+  ErrorCode error(ierror);
+  add_all(completion, *count, requests);
+  call_original<kTestany, f08>(count, requests, index, flag, status, error.get());
+  if (!error.ok())
+    completion.fail();
+  else if (*flag)
+    finish_fortran(completion, index, 1);
+}
+
+template <bool f08>
+void Testsome(MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done, MPI_Fint* indices,
+              void* statuses, void* ierror) {
+  Completion completion(OB_PLACE, "MPI_Testsome", true);
+  ErrorCode error(ierror);
+  add_all(completion, *count, requests);
+  call_original<kTestsome, f08>(count, requests, done, indices, statuses, error.get());
+  if (!error.ok())
+    completion.fail();
+  else if (*done != MPI_UNDEFINED)
+    finish_fortran(completion, indices, *done);
+}
+
+struct Function {
+  const char* name;
+  void* replacement;
+  void** original;
+};
+
+template <int name, bool f08, bool is_message, std::size_t arguments>
+void* starts() {
+  using Wrapper = Starts<name, f08, is_message, std::make_index_sequence<arguments>>;
+  return reinterpret_cast<void*>(&Wrapper::call);
+}
+
+#define OB_START(upper, lower, n, is_message)                                                \
+  {"mpi_" #lower "_", starts<k##upper, false, is_message, n>(), &original<k##upper, false>}, \
+      {"mpi_" #lower "_f08_", starts<k##upper, true, is_message, n>(), &original<k##upper, true>},
+#define OB_MESSAGE(upper, lower, n) OB_START(upper, lower, n, true)
+#define OB_COLLECTIVE(upper, lower, n) OB_START(upper, lower, n, false)
+#define OB_OTHER(upper, lower, n)                                                          \
+  {"mpi_" #lower "_", reinterpret_cast<void*>(&upper<false>), &original<k##upper, false>}, \
+      {"mpi_" #lower "_f08_", reinterpret_cast<void*>(&upper<true>), &original<k##upper, true>},
+
+}  // namespace
+
+void* fortran_function(const char* name, void* mpi_function) {
+  static const Function functions[] = {OB_MPI_MESSAGES(OB_MESSAGE) OB_MPI_COLLECTIVES(OB_COLLECTIVE)
+                                           OB_MPI_OTHERS(OB_OTHER)};
+  for (const Function& function : functions) {
+    if (std::strcmp(function.name, name) != 0) continue;
+    *function.original = mpi_function;
+    return function.replacement;
+  }
+  return nullptr;
+}
+
+}  // namespace ob::overlap

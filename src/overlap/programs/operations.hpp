@@ -1,0 +1,51 @@
+#pragma once
+// The requests of the program that are under way.
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace ob::overlap {
+
+/// One operation between its start and the call that completes it.
+struct Operation {
+  MPI_Request request = MPI_REQUEST_NULL;
+  std::int64_t bytes = 0;
+  std::int64_t start_ns = 0;
+  std::int64_t done_ns = 0;  ///< the time when the driver saw it complete; 0: not yet
+  bool driven = false;       ///< the driver made progress for it
+};
+
+/// Makes progress for requests without completing them. A request is looked at under the lock, and
+/// it leaves the table before MPI may complete or free it. So the driver never uses a request that
+/// has ended. Threads: any.
+class Operations {
+ public:
+  /// Adds an operation that has started. It is left out if there is no memory.
+  void add(const Operation& operation) noexcept;
+  /// Removes the operation of `request`. Returns true and sets `taken` if there was one.
+  bool take(MPI_Request request, Operation& taken) noexcept;
+  /// Looks at operations that are under way, at most `kMost`. Each look is a call of MPI that makes
+  /// progress for all of them.
+  void drive() noexcept;
+
+  /// Returns the number of operations that are not known to be done.
+  int moving() const noexcept { return moving_.load(std::memory_order_relaxed); }
+  int count() const noexcept { return count_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr int kMost = 64;  ///< looks before the lock is given back
+  void counted() noexcept { count_.store(int(operations_.size()), std::memory_order_relaxed); }
+
+  std::mutex lock_;
+  std::unordered_map<std::uintptr_t, Operation> operations_;
+  std::atomic<int> moving_{0};
+  std::atomic<int> count_{0};
+};
+
+}  // namespace ob::overlap

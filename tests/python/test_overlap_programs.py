@@ -1,0 +1,242 @@
+"""Tests `outboard run --overlap` with MPI programs that know nothing of Outboard.
+
+Each MPI's own compiler wrapper builds them. The oracle of progress is a file that the other rank
+makes when it has the message, while this rank stays outside of MPI until it sees the file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import ROOT, Outboard, clean_environment
+from outboard import paths, preload
+from outboard.overlap_report import NO_PROCESS, OverlapReport
+
+SOURCES = ROOT / "tests" / "overlap" / "programs"
+MPIS = ("openmpi", "mpich")
+LAUNCHER = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_btl": "self,vader",
+    # Containers forbid reading another process's memory.
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+}
+
+
+class Programs:
+    """Compiles the programs of an MPI on first use."""
+
+    def __init__(self, mpi: str, folder: Path) -> None:
+        self.mpi = mpi
+        self.folder = folder
+
+    def program(self, source: str, *options: str) -> Path:
+        kind = "mpicc" if source.endswith(".c") else "mpifort"
+        compiler = shutil.which(f"{kind}.{self.mpi}")
+        if compiler is None:
+            pytest.skip(f"no {kind}.{self.mpi}")
+        program = self.folder / "-".join([source, *options]).replace(".", "-")
+        if not program.exists():
+            command = [compiler, *options, "-O1", "-g", "-o", str(program), str(SOURCES / source)]
+            built = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert built.returncode == 0, built.stderr
+        return program
+
+
+@pytest.fixture(scope="session", params=MPIS)
+def programs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Programs:
+    mpi = str(request.param)
+    if shutil.which(f"mpiexec.{mpi}") is None:
+        pytest.skip(f"no mpiexec.{mpi}")
+    return Programs(mpi, tmp_path_factory.mktemp(mpi))
+
+
+@pytest.fixture
+def environment(native: paths.Native, programs: Programs) -> dict[str, str]:
+    layer = native.root / "lib" / f"liboutboard-mpi-layer-{programs.mpi}.so"
+    if not layer.exists():
+        pytest.skip(f"{layer.name} is not built")
+    return clean_environment(**LAUNCHER, OUTBOARD_NATIVE_DIR=str(native.root))
+
+
+def job(programs: Programs, ranks: int, *command: str | Path) -> list[str]:
+    return [f"mpiexec.{programs.mpi}", "-n", str(ranks), *map(str, command)]
+
+
+def run(
+    outboard: Outboard, environment: Mapping[str, str], words: list[str], *options: str
+) -> subprocess.CompletedProcess[str]:
+    given = options or ("--overlap=on",)
+    return outboard("run", "--mode", "off", *given, "--", *words, environment=environment)
+
+
+def reported(file: Path) -> dict[str, Any]:
+    report = json.loads(file.read_text())["overlap"]
+    assert isinstance(report, dict)
+    return report
+
+
+@pytest.mark.parametrize("kind", ["message", "persistent", "collective"])
+def test_operation_moves_while_the_program_computes(
+    outboard: Outboard,
+    environment: dict[str, str],
+    programs: Programs,
+    tmp_path: Path,
+    kind: str,
+) -> None:
+    words = job(programs, 2, programs.program("exchange.c"), kind, tmp_path / "arrived")
+    report = tmp_path / "report.json"
+    result = run(outboard, environment, words, "--overlap=on", "--report", f"json:{report}")
+    assert result.returncode == 0, result.stderr
+    found = reported(report)
+    assert [p["rank"] for p in found["processes"]] == [0, 1]
+    assert {p["provided"] for p in found["processes"]} == {"MPI_THREAD_MULTIPLE"}
+    assert {p["asked"] for p in found["processes"]} == {"MPI_THREAD_SINGLE"}
+    assert sum(s["operations"] for s in found["sites"]) == 2
+    assert all(s["call"] == "MPI_Wait" for s in found["sites"])
+    # Rank 0 stayed outside until the message had arrived: 10 ms at least, in steps of its nap.
+    assert sum(s["hidden_ns"] for s in found["sites"]) > 0
+    if shutil.which("addr2line"):
+        assert all(s["symbol"].startswith("outside exchange.c:") for s in found["sites"])
+
+
+def test_the_oracle_sees_a_program_without_the_layer(
+    outboard: Outboard, environment: dict[str, str], programs: Programs, tmp_path: Path
+) -> None:
+    words = job(programs, 2, programs.program("exchange.c"), "message", tmp_path / "arrived")
+    environment["OUTSIDE_S"] = "2"
+    result = run(outboard, environment, words, "--overlap=count")
+    assert result.returncode != 0
+    assert "did not move while the program was outside" in result.stderr
+
+
+@pytest.mark.parametrize("options", [(), ("-cpp", "-DF08")])
+def test_fortran(
+    outboard: Outboard,
+    environment: dict[str, str],
+    programs: Programs,
+    tmp_path: Path,
+    options: tuple[str, ...],
+) -> None:
+    program = programs.program("exchange.f90", *(options or ("-cpp",)))
+    report = tmp_path / "report.json"
+    words = job(programs, 2, program, tmp_path / "arrived")
+    result = run(outboard, environment, words, "--overlap=on", "--report", f"json:{report}")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.split() == ["finished"]
+    sites = reported(report)["sites"]
+    assert {s["call"] for s in sites} == {"MPI_Waitany", "MPI_Waitall"}
+    assert sum(s["bytes"] for s in sites) == 2 * 8 << 20
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("mode", ["auto", "on"])
+def test_random_exchanges(
+    outboard: Outboard, environment: dict[str, str], programs: Programs, ranks: int, mode: str
+) -> None:
+    seed = random.randrange(1 << 20)
+    print("seed", seed)
+    words = job(programs, ranks, programs.program("exchange.c"), "random", str(seed), "60")
+    result = run(outboard, environment, words, f"--overlap={mode}")
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("level", range(4))
+def test_program_sees_the_level_that_it_sees_without_the_layer(
+    outboard: Outboard, environment: dict[str, str], programs: Programs, level: int
+) -> None:
+    # Both MPIs number the levels from 0 to 3.
+    words = job(programs, 1, programs.program("exchange.c"), "level", str(level))
+    plain = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+    result = run(outboard, environment, words)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == plain.stdout
+
+
+def test_errors_reach_the_program(
+    outboard: Outboard, environment: dict[str, str], programs: Programs
+) -> None:
+    words = job(programs, 2, programs.program("exchange.c"), "truncated")
+    plain = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert plain.stdout.strip() == "truncated 1"
+    result = run(outboard, environment, words)
+    assert (result.returncode, result.stdout) == (plain.returncode, plain.stdout)
+
+
+def test_trial_and_text_of_the_report(
+    outboard: Outboard, environment: dict[str, str], programs: Programs
+) -> None:
+    words = job(programs, 2, programs.program("exchange.c"), "loop", "45", "1")
+    result = run(outboard, environment, words, "--overlap", "--report")
+    assert result.returncode == 0, result.stderr
+    assert "2 MPI process(es); a thread makes progress on" in result.stderr
+    assert "an iteration of rank 0 took" in result.stderr
+    assert "MPI_Waitall" in result.stderr
+    assert "loop" in result.stderr or not shutil.which("addr2line")
+
+
+def test_program_without_mpi(
+    outboard: Outboard, environment: dict[str, str], programs: Programs
+) -> None:
+    result = run(outboard, environment, ["sh", "-c", "exit 0"], "--overlap")
+    assert (result.returncode, result.stderr) == (0, f"outboard: overlap: {NO_PROCESS}\n")
+    failed = run(outboard, environment, ["sh", "-c", "exit 4"], "--overlap")
+    assert (failed.returncode, failed.stderr) == (4, "")
+
+
+def test_unknown_mpi_and_profilers_run_without_the_layer(
+    outboard: Outboard, environment: dict[str, str], programs: Programs, tmp_path: Path
+) -> None:
+    tool = tmp_path / "libtool.so"
+    (tmp_path / "tool.c").write_text(
+        "int PMPI_Wait(void*, void*); int MPI_Wait(void* r, void* s) { return PMPI_Wait(r, s); }"
+    )
+    command = ["cc", "-shared", "-fPIC", "-o", str(tool), str(tmp_path / "tool.c")]
+    subprocess.run(command, check=True)
+    words = job(
+        programs, 2, "env", f"LD_PRELOAD={tool}:{preload_path(environment)}",
+        programs.program("exchange.c"), "random", "5", "2",
+    )  # fmt: skip
+    result = run(outboard, environment, words)
+    assert result.returncode == 0, result.stderr
+    assert "another library intercepts MPI_Wait" in result.stderr
+
+
+def preload_path(environment: Mapping[str, str]) -> str:
+    return os.path.join(environment["OUTBOARD_NATIVE_DIR"], "lib", preload.MPI_NAME)
+
+
+def test_layer_that_is_missing(outboard: Outboard, fake_native: dict[str, str]) -> None:
+    result = outboard("run", "--overlap", "--", "sh", "-c", "exit 3", environment=fake_native)
+    assert result.returncode == 3
+    assert "the layer for MPI is not there (liboutboard-mpi.so" in result.stderr
+
+
+def test_reports_of_ranks_are_merged(tmp_path: Path) -> None:
+    site = {"call": "MPI_Wait", "object": "/no/such", "offset": 16, "symbol": "f", "calls": 1,
+            "operations": 2, "bytes": 4, "hidden_ns": 8, "exposed_ns": 16}  # fmt: skip
+    process = {"version": 1, "ranks": 2, "progress": "", "decision": "on", "with_ns": 0,
+               "without_ns": 0, "processor_ns": 5}  # fmt: skip
+    for rank in (1, 0):
+        text = json.dumps({**process, "rank": rank, "pid": 9 - rank, "sites": [site]})
+        (tmp_path / f"overlap.host.{rank}.json").write_text(text)
+    (tmp_path / "overlap.host.7.json").write_text('{"version": 99}')
+    (tmp_path / "overlap.host.8.json").write_text("{")
+    report = OverlapReport.read(tmp_path)
+    assert [p["rank"] for p in report.processes] == [0, 1]
+    assert len(report.notes) == 2
+    (merged,) = report.sites()
+    assert merged.counts == {
+        "calls": 2, "operations": 4, "bytes": 8, "hidden_ns": 16, "exposed_ns": 32,
+    }  # fmt: skip
