@@ -41,5 +41,7 @@ if(OUTBOARD_TESTS)
   if(TARGET blas_calls AND TARGET fft_transforms)
     ob_add_python_benchmark_test(decide)
     ob_add_python_benchmark_test(paper --out ${CMAKE_CURRENT_BINARY_DIR}/paper_check)
+    set_property(TEST bench.paper APPEND PROPERTY
+                 ENVIRONMENT POCL_CACHE_DIR=${CMAKE_BINARY_DIR}/pocl)
   endif()
 endif()

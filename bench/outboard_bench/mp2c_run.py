@@ -99,11 +99,15 @@ def running(
         yield found
 
 
+class NotBuiltError(OutboardError):
+    """The example program is missing."""
+
+
 def program() -> Path:
-    """Returns the example program. Raises OutboardError if it was not built."""
+    """Returns the example program. Raises NotBuiltError if it was not built."""
     found = paths.require_native().root / "examples" / "example_mp2c"
     if not found.exists():
-        raise OutboardError(
+        raise NotBuiltError(
             f"{found} is missing (it was not built); install the packages that "
             "examples/mp2c/README.md names, and build again"
         )

@@ -22,8 +22,11 @@ from outboard_bench import native_program, paper_figures, paper_plot, paper_tabl
 from outboard_bench.blas import Blas
 from outboard_bench.compiled import PREFIX, Program
 from outboard_bench.copies import Copies
+from outboard_bench.devices import Devices
 from outboard_bench.fft import Fft
 from outboard_bench.fftw_flops import FftwFlops
+from outboard_bench.mp2c import Mp2c
+from outboard_bench.mp2c_run import NotBuiltError
 from outboard_bench.paper_figures import Figure, Source
 from outboard_bench.paper_points import Point
 from outboard_bench.products import Products
@@ -106,7 +109,7 @@ def _command(source: Source, options: argparse.Namespace) -> tuple[str, ...]:
         arguments = list(source.check)
     if source.links:
         arguments += ["--links", _links(source.links, options.links)]
-        if options.device_rate and source.bench != "copies":
+        if options.device_rate and source.bench not in ("copies", "mp2c"):
             arguments += ["--device-rate", options.device_rate]
     elif source.bench == "products" and options.links == "none":
         arguments.append("--loopback")
@@ -122,7 +125,10 @@ def _measure(name: str, *arguments: str) -> Measured:
     print(f"measuring: outboard bench {name} {' '.join(arguments)}", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="outboard-bench-") as folder:
         file = Path(folder) / "rows.json"
-        status = _run(name, arguments, file)
+        try:
+            status = _run(name, arguments, file)
+        except NotBuiltError as error:  # builds without MPI leave the example out
+            raise _SkippedError(str(error)) from error
         if status == sial.SKIPPED:
             raise _SkippedError(f"the benchmark {name} lacks what it needs (its message is above)")
         if status != 0:
@@ -130,8 +136,11 @@ def _measure(name: str, *arguments: str) -> Measured:
         return rows.check(rows.load(file))
 
 
+_PYTHON = (Blas(), Copies(), Devices(), Fft(), FftwFlops(), Mp2c(), Products(), sial.Sial())
+
+
 def _run(name: str, arguments: Sequence[str], file: Path) -> int:
-    for benchmark in (Blas(), Copies(), Fft(), FftwFlops(), Products(), sial.Sial()):
+    for benchmark in _PYTHON:
         if benchmark.name == name:
             with contextlib.redirect_stdout(io.StringIO()):
                 return benchmark.run(arguments, file)

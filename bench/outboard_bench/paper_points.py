@@ -278,6 +278,54 @@ def fetches(rows: Rows, select: str) -> list[Point]:
     return points + models + gains
 
 
+_FACTORIZATION = re.compile(r"(\w+) n=(\d+) .* g=(\d+) nb=\d+ (chosen|tried)")
+
+
+def devices(rows: Rows, select: str) -> list[Point]:
+    """Reads rows of devices, of the routine that `select` names: milliseconds by the number of
+    devices, those of the step model, and the speed-up over one device."""
+    points, one = [], {}
+    for row in rows:
+        match = _FACTORIZATION.fullmatch(row["case"])
+        if match is None:
+            raise ValueError(f"'{row['case']}' is no case of devices")
+        routine, order, count, how = match.groups()
+        if routine != select or how != "chosen":
+            continue
+        series = f"n={order}"
+        if count == "1":
+            one[series] = row["value"]
+        points.append(_point(row, series, count, "ms", _same))
+        points.append(_plain(row, f"{series} model", count, row["ceiling"], "ms"))
+        if count != "1":
+            points.append(_beside(row, series, count, "x one device", one[series]))
+    return points
+
+
+_STEP = re.compile(r"(\w+), ([\d,]+) particles, (.+)")
+
+
+def beside_local(rows: Rows, select: str) -> list[Point]:
+    """Reads rows of mp2c, of the placements that `select` chooses: milliseconds by the number of
+    particles, and percent of those of the local device."""
+    points, local = [], {}
+    for row in rows:
+        match = _STEP.fullmatch(row["case"])
+        if match is None:
+            raise ValueError(f"'{row['case']}' is no case of mp2c")
+        placement, particles, place = match.groups()
+        if re.search(select, placement) is None:
+            continue
+        series, x = f"{placement} {place}", particles.replace(",", "")
+        if place == "local":
+            local[placement, x] = row["value"]
+        points.append(_point(row, series, x, "ms", _same))
+        if place != "local":
+            share = _share_of(local[placement, x])
+            points.append(_point(row, series, x, "% of local", share))
+    return points
+
+
 SHOWS: Mapping[str, Callable[[Rows, str], list[Point]]] = {
     "times": times,
     "stages": stages,
@@ -290,4 +338,6 @@ SHOWS: Mapping[str, Callable[[Rows, str], list[Point]]] = {
     "attached": attached,
     "swap": swap,
     "fetches": fetches,
+    "beside local": beside_local,
+    "devices": devices,
 }

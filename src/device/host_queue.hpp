@@ -53,9 +53,13 @@ class HostQueue {
   /// Returns the client that the queue works for.
   const Account& account() const noexcept { return account_; }
 
+  /// Returns the number of commands that were submitted, whether or not they are counted.
+  std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_relaxed); }
+
   /// Submits `work`, a Status(QueueReport&) that adds its times to the report.
   template <class Work>
   void submit(const TaskManner& manner, Work&& work) {
+    submitted_.store(submitted() + 1, std::memory_order_relaxed);  // one submitter at a time
     if (manner.cheap && try_begin()) {
       run(manner, work);
       end();
@@ -134,6 +138,7 @@ class HostQueue {
   const Account account_;
   std::atomic<bool> abandoned_{false};
   std::atomic<std::uint32_t> state_{kIdle};
+  std::atomic<std::uint64_t> submitted_{0};
   std::uint64_t passed_ = 0;  // counted commands that were run or skipped
   QueueReport report_;
 

@@ -46,6 +46,7 @@ struct Lane {
   alignas(64) std::atomic<std::uint32_t> answer;  ///< number of the last answered request; a futex
   std::atomic<std::uint32_t> notices_read;
   std::atomic<std::uint32_t> taken;  ///< number of the last request whose work has begun
+  std::atomic<std::uint32_t> done;   ///< parts of that request that are done
   std::atomic<std::uint32_t> code;
   std::atomic<std::uint32_t> text_bytes;
   std::array<char, kTextBytes> text;

@@ -238,6 +238,7 @@ Status Process::request(std::size_t lane_index, const Order& order, const Stop& 
   if (order.began != nullptr) {
     *order.began = lane.taken.load(std::memory_order_acquire) == number;
   }
+  if (order.done != nullptr) *order.done = lane.done.load(std::memory_order_acquire);
   return status;
 }
 

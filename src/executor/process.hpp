@@ -37,6 +37,9 @@ struct Order {
   /// Gets whether the executor has begun the work, also if it ended before the answer; nullptr: is
   /// not told. An executor that was taken over can say what it likes.
   bool* began = nullptr;
+  /// Gets how many parts of the work the executor says it has done (Service::tell_done()), also if
+  /// it ended before the answer; nullptr: is not told.
+  std::uint32_t* done = nullptr;
 };
 
 /// A running executor process. It has no descriptors but its mailbox and a socket, and dies with

@@ -52,6 +52,7 @@ class CoreOfThread {
     for (const std::uint64_t notice : arrival.notices) service.take_notice(index, notice);
     if (!arrival.request) continue;
     seen = arrival.request->number;
+    lane.done.store(0, std::memory_order_relaxed);
     lane.taken.store(seen, std::memory_order_release);
     core.set(arrival.request->core);
     answer(lane, seen, handle(service, index, *arrival.request));
@@ -66,7 +67,8 @@ Status serve(Service& service, std::size_t served_lanes) {
     return {Code::internal, "there is no mailbox (only outboardd starts this program)"};
   }
   ::close(kMailboxFd);
-  auto& lanes = static_cast<Mailbox*>(at)->lanes;
+  service.mailbox_ = static_cast<Mailbox*>(at);
+  auto& lanes = service.mailbox_->lanes;
   const Arrival first = await_work(lanes[0], 0);
   Status started = service.start();
   if (!first.request || first.request->kind != kReady) {

@@ -1,6 +1,7 @@
 #pragma once
 // The loop of an executor process.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -28,6 +29,17 @@ class Service {
   /// Carries out a request.
   virtual Status handle(std::size_t lane, std::uint32_t kind, std::span<const std::byte> body) = 0;
   virtual void take_notice(std::size_t lane, std::uint64_t notice) = 0;
+
+ protected:
+  /// Says how many parts of the running request are done. The daemon learns it when the request
+  /// has been answered, or this process has ended.
+  void tell_done(std::size_t lane, std::uint32_t parts) noexcept {
+    mailbox_->lanes[lane].done.store(parts, std::memory_order_release);
+  }
+
+ private:
+  friend Status serve(Service& service, std::size_t lanes);
+  Mailbox* mailbox_ = nullptr;  // set before the first request
 };
 
 /// Serves the daemon that started this process, for ever.

@@ -131,6 +131,7 @@ int main(int count, char** arguments) {
     const Device device = std::move(opened);
     expect(opened.get() == nullptr, "a device is moved");  // NOLINT(bugprone-use-after-move)
     expect(device.facts().memory_bytes > 0, "facts");
+    expect(ob_api() >> 16 == OB_API >> 16, "the library fits the header");
     multiply<float>(device);
     multiply<double>(device);
     multiply<std::complex<float>>(device);

@@ -12,6 +12,7 @@ program fortran
   call products_are_right()
   call complex_scalars_are_right()
   call rectangles_are_copied()
+  call copies_stay_on_the_device()
   call transforms_are_right()
   call fills_and_callbacks_work()
   call kernels_run()
@@ -103,6 +104,46 @@ contains
     call ob_check(ob_read_2d(queue, b, on_a, rect))
     call expect(all(abs(b(1:3, 1:4) - a(2:4, 3:6)) <= 0), 'a rectangle')
     call expect(all(abs(b(4:, :) + 1) <= 0) .and. all(abs(b(:, 5:) + 1) <= 0), 'beside a rectangle')
+  end subroutine
+
+  ! Every second number, then all; the copy of a device that the host maps lies in its memory.
+  subroutine copies_stay_on_the_device()
+    real(c_double), asynchronous :: x(points), y(points)
+    real(c_double), parameter :: none(1) = [-1d0]
+    real(c_double), pointer :: in_memory(:)
+    type(ob_place) :: from, half, whole
+    type(ob_rect) :: every_second
+    type(ob_device_facts) :: facts
+    type(c_ptr) :: mapped
+    integer(c_int32_t) :: status
+    integer :: i
+    x = [(real(i, c_double), i = 1, points)]
+    from = buffer_of(device, c_sizeof(x))
+    half = buffer_of(device, c_sizeof(x))
+    whole = buffer_of(device, c_sizeof(x))
+    every_second%width_bytes = 8
+    every_second%rows = points / 2
+    every_second%word_bytes = 8
+    every_second%device_pitch_bytes = 16
+    every_second%host_pitch_bytes = 16
+    call ob_check(ob_queue_accuracy(queue, ob_strict))
+    call ob_check(ob_write(queue, from, x, c_sizeof(x), 0))
+    call ob_check(ob_fill(queue, half, none, 8, int(points, c_int64_t)))
+    call ob_check(ob_copy_2d(queue, half, from, every_second))
+    call ob_check(ob_copy(queue, whole, half, c_sizeof(x)))
+    call ob_check(ob_read(queue, y, whole, c_sizeof(x), ob_wait))
+    call ob_check(ob_queue_accuracy(queue, ob_standard))
+    call expect(all(abs(y(1::2) - x(1::2)) <= 0) .and. all(abs(y(2::2) + 1) <= 0), 'copies')
+    facts%struct_bytes = c_sizeof(facts)
+    call ob_check(ob_device_get_facts(device, facts))
+    status = ob_buffer_map(whole%buffer, mapped)
+    if (facts%host_visible == 0) then
+      call expect(status == ob_unsupported, 'memory that is not mapped')
+      return
+    end if
+    call ob_check(status)
+    call c_f_pointer(mapped, in_memory, [points])
+    call expect(all(abs(in_memory - y) <= 0), 'mapped memory')
   end subroutine
 
   ! The transform of a wave has one element.

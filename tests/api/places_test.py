@@ -16,7 +16,7 @@ import harness
 from harness import Daemon, Suite, expect
 
 # The programs, and their output. Those of two devices get two names.
-SILENT = ("api_first", "api_first_cxx", "api_routines", "api_routines_cxx")
+SILENT = ("api_first", "api_cases", "api_first_cxx", "api_routines", "api_routines_cxx")
 RIGHT = ("api_fortran", "api_routines_fortran")
 EXAMPLES = ("example_device_first_c", "example_device_first_cpp", "example_device_first_f90")
 KERNELS = ("example_device_kernel_c", "example_device_kernel_cpp")

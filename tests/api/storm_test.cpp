@@ -4,13 +4,13 @@
 
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <string>
 #include <thread>
 
 #include "api/kernel_fixture.hpp"
+#include "api/storm_steps.hpp"
 #include "support/random.hpp"
 
 namespace ob::test {
@@ -260,11 +260,6 @@ class Worker {
   std::array<Block, kBuffers> blocks_;
 };
 
-std::size_t steps() {
-  const char* wanted = std::getenv("OUTBOARD_STORM_STEPS");
-  return wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 300;
-}
-
 class ApiStormTest : public ApiKernelTest {
  protected:
   bool needs_kernels() const override { return false; }
@@ -283,7 +278,7 @@ TEST_P(ApiStormTest, ManyThreadsAndQueuesAgreeWithTheHost) {
   }
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < kThreads; ++i) {
-    threads.emplace_back([&shared, i, seed] { Worker(shared, i, seed).blow(steps()); });
+    threads.emplace_back([&shared, i, seed] { Worker(shared, i, seed).blow(storm_steps()); });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(shared.wrong, 0);

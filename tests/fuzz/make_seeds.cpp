@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 
+#include "device/kernels/kernel_codec.hpp"
 #include "fuzz/client_script.hpp"
 #include "fuzz/connect_stub.hpp"
 #include "fuzz/failure.hpp"
@@ -15,6 +16,8 @@
 #include "fuzz/vocabulary.hpp"
 #include "pool/base64.hpp"
 #include "support/hostile_calls.hpp"
+#include "wire/codec.hpp"
+#include "wire/message_fields.hpp"
 
 namespace ob::fuzz {
 namespace {
@@ -51,6 +54,7 @@ void daemon_seeds(const std::filesystem::path& folder) {
   seed("two-connections", {.flags = kKeepsSession | kSplitsAtHello}, twice);
   seed("peers", {.flags = kKeepsSession | kSplitsAtHello}, peer_sessions());
   seed("peers-in-pieces", {.pieces = 9, .flags = kKeepsSession | kSplitsAtHello}, peer_sessions());
+  seed("grants", {.flags = kKeepsSession | kSplitsAtHello}, grant_sessions());
   std::vector<RawMessage> golden = golden_messages();
   for (std::size_t i = 0; i < golden.size(); ++i) {
     std::vector<RawMessage> one(session.begin(), session.begin() + 4);
@@ -134,6 +138,49 @@ void calls_seeds(const std::filesystem::path& folder) {
   }
 }
 
+// The first byte chooses what the others are (kernel_codec_fuzz.cpp).
+void kernel_codec_seeds(const std::filesystem::path& folder) {
+  const auto number = [](std::size_t value) {
+    return Bytes{static_cast<std::byte>(value), static_cast<std::byte>(value >> 8)};
+  };
+  const auto seed = [&](const std::string& name, std::uint8_t what,
+                        const std::vector<Bytes>& parts) {
+    Bytes all{std::byte{what}};
+    for (const Bytes& part : parts) all.insert(all.end(), part.begin(), part.end());
+    write(folder / name, all);
+  };
+  KernelFacts kernel;
+  kernel.signature = {"axpy",
+                      {{ParameterKind::scalar, false, 8, "double", "a"},
+                       {ParameterKind::buffer, true, 8, "double*", "x"},
+                       {ParameterKind::local, false, 4, "float*", "tile"}},
+                      {8, 4, 1}};
+  kernel.largest_group = 4096;
+  ModuleReport report;
+  report.log = "a warning";
+  report.kernels = {kernel, kernel};
+  seed("report", 0, {number(2), number(report.log.size()), report_payload(report).value()});
+  report.kernels.clear();
+  seed("report-of-a-failure", 0,
+       {number(0), number(report.log.size()), report_payload(report).value()});
+  const ModuleSource source{
+      {{SourceKind::portable, "__kernel void f() {}", ""}, {SourceKind::cubin, "ELF", "sm_90"}},
+      "-D N=4"};
+  wire::Body module, launch;
+  wire::encode(describe_module(ModuleId{1}, source).value(), module);
+  const Bytes said(module.bytes().begin(), module.bytes().end());
+  seed("module", 1, {number(said.size()), said, module_payload(source)});
+  const double value = 2;
+  const std::vector<KernelArgument> arguments{
+      {ParameterKind::scalar, 8, &value, {}, 0},
+      {ParameterKind::buffer, 0, nullptr, {BufferId{3}, 64}, 128},
+      {ParameterKind::local, 256, nullptr, {}, 0},
+      {ParameterKind::scalar, 1, &value, {}, 0}};
+  wire::encode(describe_launch({ModuleId{1}, "axpy", {4, 2, 1}, {64, 1, 1}, arguments}).value(),
+               launch);
+  seed("launch", 2, {Bytes(launch.bytes().begin(), launch.bytes().end())});
+}
+
 // The first byte chooses what the others are (lease_token_fuzz.cpp).
 void lease_token_seeds(const std::filesystem::path& folder) {
   const auto seed = [&](const std::string& name, char what, std::string_view rest) {
@@ -179,6 +226,7 @@ int main(int argc, char** argv) {
   ob::fuzz::client_seeds(folder / "client");
   ob::fuzz::shm_seeds(folder / "shm");
   ob::fuzz::calls_seeds(folder / "calls");
+  ob::fuzz::kernel_codec_seeds(folder / "kernel_codec");
   ob::fuzz::lease_token_seeds(folder / "lease_token");
   ob::fuzz::lease_gate_seeds(folder / "lease_gate");
 }

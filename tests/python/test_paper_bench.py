@@ -15,8 +15,10 @@ from outboard.errors import OutboardError
 from outboard_bench import (
     blas,
     copies,
+    devices,
     fft,
     fft_rows,
+    mp2c,
     paper,
     paper_figures,
     paper_points,
@@ -59,8 +61,16 @@ def values(points: Sequence[Point]) -> dict[tuple[str, str, str], float]:
 def test_the_file_has_the_figures_and_what_is_said_of_them() -> None:
     chapter_4 = [f"rcpu-4.{number}" for number in range(1, 11)]
     sia = [f"SIA-6.{number}" for number in (*range(1, 10), 12, *range(14, 20))]
-    others = ["rcpu-5.4", "rcpu-5.8", "dac-5", "dac-6", "dac-7", "dac-8"]
-    assert list(FIGURES) == [*chapter_4, *others, "dacs-byte-swap", "dacs-fftw", *sia]
+    dac = [f"dac-{number}" for number in range(5, 12)]
+    assert list(FIGURES) == [
+        *chapter_4,
+        "rcpu-5.4",
+        "rcpu-5.8",
+        *dac,
+        "dacs-byte-swap",
+        "dacs-fftw",
+        *sia,
+    ]
     for figure in FIGURES.values():
         assert figure.differs and figure.title and figure.section
         assert figure.says or figure.table or figure.skipped
@@ -85,6 +95,10 @@ def test_what_is_run_is_understood(name: str) -> None:
             copies.parse(given)
         elif source.bench == "products":
             products.parse(given)
+        elif source.bench == "devices":
+            devices.parse(given)
+        elif source.bench == "mp2c":
+            mp2c.parse(given)
         else:
             assert source.bench in COMPILED | outboard_bench.written_here().keys()
 
@@ -116,6 +130,50 @@ def test_better_is_larger_in_every_ratio() -> None:
     assert not Stated("link", "x").fits(point)
     assert not Stated("link .*", "ms").fits(point)
     assert not Stated("link .*", "x", x="^2000$").fits(point)
+
+
+def test_factorizations_stand_beside_one_device() -> None:
+    measured = [
+        row("qr n=10240 70 GF/s 20.8 Gb/s g=1 nb=128 chosen", 21000, ceiling=20500),
+        row("qr n=10240 70 GF/s 20.8 Gb/s g=3 nb=64 tried", 1, ceiling=1),
+        row("qr n=10240 70 GF/s 20.8 Gb/s g=3 nb=128 chosen", 8400, ceiling=8000),
+        row("cholesky n=10240 70 GF/s 20.8 Gb/s g=1 nb=128 chosen", 5000, ceiling=5000),
+    ]
+    figure = FIGURES["dac-9"]
+    points = figure.points(measured)
+    assert values(points) == {
+        ("n=10240", "1", "ms"): 21000,
+        ("n=10240 model", "1", "ms"): 20500,
+        ("n=10240", "3", "ms"): 8400,
+        ("n=10240 model", "3", "ms"): 8000,
+        ("n=10240", "3", "x one device"): pytest.approx(2.5),
+    }
+    assert [point.stated for point in points] == [None, None, None, None, 2.2]
+    assert set(values(FIGURES["dac-10"].points(measured))) == {
+        ("n=10240", "1", "ms"),
+        ("n=10240 model", "1", "ms"),
+    }
+
+
+def test_molecular_dynamics_stands_beside_a_local_device() -> None:
+    measured = [
+        row("travelling, 5,120,000 particles, local", 400),
+        row("travelling, 5,120,000 particles, local again", 402),
+        row("travelling, 5,120,000 particles, link 10 Gb/s", 416),
+        row("resident, 5,120,000 particles, local", 300),
+        row("resident, 5,120,000 particles, shm", 312),
+    ]
+    figure = FIGURES["dac-11"]
+    points = figure.points(measured)
+    found = values(points)
+    assert found["travelling local", "5120000", "ms"] == 400
+    assert found["travelling local again", "5120000", "% of local"] == pytest.approx(100.5)
+    assert found["travelling link 10 Gb/s", "5120000", "% of local"] == pytest.approx(104)
+    assert found["resident shm", "5120000", "% of local"] == pytest.approx(104)
+    stated = {point.series for point in points if figure.stated_for(point) is not None}
+    assert stated == {"travelling link 10 Gb/s", "resident shm"}
+    with pytest.raises(ValueError, match="no case"):
+        figure.points([row("travelling, some particles, local", 1)])
 
 
 def test_the_table_of_a_paper_stands_beside_ours() -> None:

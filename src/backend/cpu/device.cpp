@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backend/cpu/fft_plan.hpp"
+#include "device/kernels/launch_run.hpp"
 
 namespace ob::cpu {
 namespace {
@@ -96,13 +97,23 @@ Status CpuDevice::run(const HostCall& call, const Caller& caller) {
   return {};
 }
 
+Result<std::shared_ptr<HostQueue>> CpuDevice::make_queue(const std::string& name,
+                                                         const Account& account) {
+  return std::shared_ptr<HostQueue>(std::make_shared<LaunchQueue>(name, account));
+}
+
+// Launches that run together have one turn, the predicted time of which is that of the first. The
+// runner ends them after a short time, so they hold up others for that time and one kernel.
 void CpuDevice::submit_launch(HostQueue& queue, std::unique_ptr<PendingLaunch> launch) {
+  auto place = static_cast<LaunchQueue&>(queue).place(std::move(launch));  // see make_queue()
   // The queue outlives its commands.
-  queue.submit({}, [this, on = &queue, launch = std::move(launch)](QueueReport& report) -> Status {
-    OB_RETURN_IF_ERROR(launch->prepare(report.plan_ns));
-    return time_.spend(launch->computation(on->account()), report, [&] {
+  queue.submit({}, [this, on = &queue, place = std::move(place)](QueueReport& report) -> Status {
+    if (place.entry->outcome) return *place.entry->outcome;
+    PendingLaunch& first = *place.entry->launch;
+    OB_RETURN_IF_ERROR(first.prepare(report.plan_ns));
+    return time_.spend(first.computation(on->account()), report, [&] {
       const KernelCaller caller = kernel_caller_of(*on);
-      return launch->run(*on, &caller);
+      return place.run->run(place.entry, *on, &caller);
     });
   });
 }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 
 #include "backend/cpu/call_runner.hpp"
 #include "backend/cpu/corruption.hpp"
@@ -41,6 +42,8 @@ class CpuDevice final : public HostDevice {
   Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) override;
 
  protected:
+  Result<std::shared_ptr<HostQueue>> make_queue(const std::string& name,
+                                                const Account& account) override;
   void submit_launch(HostQueue& queue, std::unique_ptr<PendingLaunch> launch) override;
 
  private:

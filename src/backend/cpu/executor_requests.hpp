@@ -23,6 +23,9 @@ enum class KernelRequest : std::uint32_t {
   map = 1,  ///< as Request::map
   load,     ///< u64 size [bytes]; with the descriptor of a ModuleFile
   launch,   ///< a launch (wire::Launch)
+  /// Several launches, each behind its u32 size [bytes]. They run one after another until one
+  /// fails, or the request has taken long enough. The parts that are done are told.
+  launches,
 };
 /// The argument of the program that makes it run kernels.
 inline constexpr std::string_view kKernelArgument = "kernels";

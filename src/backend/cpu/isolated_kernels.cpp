@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "backend/cpu/executor_requests.hpp"
@@ -24,6 +25,10 @@ using executor::Process;
 
 // A compiler that takes longer does not end by itself. PoCL takes about a second.
 constexpr auto kLongestCompilation = std::chrono::seconds(60);
+
+// Of this many short launches, a change of threads each way costs little. More would not fit into a
+// request.
+constexpr std::size_t kMostTogether = 32;
 
 // Looks for the file by which the loader of OpenCL finds PoCL. To open PoCL itself would load a
 // compiler into the daemon.
@@ -205,48 +210,102 @@ class IsolatedKernels::Program final : public KernelProgram {
     return status;
   }
 
-  // A process may end before it takes the launch, for instance because somebody kills it while it
-  // waits. No kernel has run then, so another process gets the launch.
-  Status run(const BoundLaunch& launch, HostQueue& /*queue*/) const override {
+  Status run(const BoundLaunch& launch, HostQueue& queue) const override {
+    const BoundLaunch* const only[] = {&launch};
+    std::size_t ran = 0;
+    return run_some(only, queue, ran);
+  }
+  std::size_t most_together() const noexcept override { return kMostTogether; }
+  // A process may end before it takes the launches, for instance because somebody kills it while it
+  // waits. No kernel has run then, so another process gets the launches.
+  Status run_some(std::span<const BoundLaunch* const> launches, HostQueue& /*queue*/,
+                  std::size_t& ran) const override {
     bool lost = false;
-    Status status = run_once(launch, lost);
-    if (lost) status = run_once(launch, lost);
+    Status status = run_once(launches, ran, lost);
+    if (lost) status = run_once(launches, ran, lost);
     return status;
   }
 
  private:
-  // The time of the kernel begins when its process is ready.
-  // @param lost becomes true if the process has ended and the kernel has not begun
-  Status run_once(const BoundLaunch& launch, bool& lost) const {
+  // A request for the process.
+  struct Packed {
+    KernelRequest kind = KernelRequest::launch;
+    std::size_t launches = 0;
+    std::vector<std::byte> body;
+  };
+
+  const std::string& name_of(const BoundLaunch& launch) const {
+    return kernels_[launch.kernel].signature.name;
+  }
+
+  // The time of the kernels begins when their process is ready.
+  // @param lost becomes true if the process has ended and no kernel has begun
+  Status run_once(std::span<const BoundLaunch* const> launches, std::size_t& ran,
+                  bool& lost) const {
     using Clock = std::chrono::steady_clock;
-    const auto stop = [&](std::chrono::duration<double> took) {
-      return launch.caller == nullptr ? Status() : launch.caller->stop(took);
+    ran = 0;
+    lost = false;
+    const auto stop = [caller = launches.front()->caller](std::chrono::duration<double> took) {
+      return caller == nullptr ? Status() : caller->stop(took);
     };
     const Process::Stop preparing = [&](std::chrono::nanoseconds) { return stop({}); };
-    const std::string& name = kernels_[launch.kernel].signature.name;
     OB_RETURN_IF_ERROR(stop({}));
     OB_ASSIGN_OR_RETURN(const auto process, workers_->process_of(account_));
     Status status = load_into(process, preparing);
-    const Result<wire::Launch> message =
-        status.ok() ? message_of(process, launch, preparing) : Result<wire::Launch>(status);
-    if (!message.ok()) {
-      lost = message.status().code() == Code::device_error && process->ended();
-      return fault_of(message.status(), *process, name);
+    const Result<Packed> packed =
+        status.ok() ? pack(process, launches, preparing) : Result<Packed>(status);
+    if (!packed.ok()) {
+      lost = packed.status().code() == Code::device_error && process->ended();
+      return fault_of(packed.status(), *process, name_of(*launches.front()));
     }
-    wire::Body body;
-    wire::encode(*message, body);
     const Process::Stop running = [&, began = Clock::now()](std::chrono::nanoseconds) {
       return stop(Clock::now() - began);
     };
     bool began = false;
+    std::uint32_t done = 0;
     status = process->request(kCallLane,
-                              {.kind = static_cast<std::uint32_t>(KernelRequest::launch),
-                               .body = body.bytes(),
+                              {.kind = static_cast<std::uint32_t>(packed->kind),
+                               .body = packed->body,
                                .cheap = true,
-                               .began = &began},
+                               .began = &began,
+                               .done = &done},
                               running);
     lost = status.code() == Code::device_error && !began && process->ended();
-    return fault_of(status, *process, name);
+    // A process that was taken over can say any number.
+    ran = status.ok() ? std::clamp<std::size_t>(done, 1, packed->launches)
+                      : std::min<std::size_t>(began ? done : 0, packed->launches - 1);
+    return fault_of(status, *process, name_of(*launches[ran < packed->launches ? ran : 0]));
+  }
+
+  // Packs the first launch, and as many of the others as there is room for. One that cannot be
+  // described fails in its own turn.
+  Result<Packed> pack(const std::shared_ptr<Process>& process,
+                      std::span<const BoundLaunch* const> launches,
+                      const Process::Stop& stop) const {
+    Packed packed;
+    for (const BoundLaunch* const launch : launches) {
+      auto message = message_of(process, *launch, stop);
+      if (!message.ok() && packed.launches == 0) return message.status();
+      if (!message.ok()) break;
+      wire::Body body;
+      wire::encode(*message, body);
+      const auto bytes = static_cast<std::uint32_t>(body.bytes().size());
+      // Sizes stand in front of the launches if there are several.
+      const std::size_t whole = packed.body.size() + bytes + 2 * sizeof bytes;
+      if (packed.launches > 0 && whole > executor::Lane::kBodyBytes) break;
+      if (packed.launches == 1) {
+        prefix(packed.body, 0, static_cast<std::uint32_t>(packed.body.size()));
+        packed.kind = KernelRequest::launches;
+      }
+      if (packed.launches > 0) prefix(packed.body, packed.body.size(), bytes);
+      packed.body.insert(packed.body.end(), body.bytes().begin(), body.bytes().end());
+      ++packed.launches;
+    }
+    return packed;
+  }
+  static void prefix(std::vector<std::byte>& body, std::size_t at, std::uint32_t bytes) {
+    const auto size = std::as_bytes(std::span(&bytes, 1));
+    body.insert(body.begin() + static_cast<std::ptrdiff_t>(at), size.begin(), size.end());
   }
 
   // @param had_files true if the process has ended, and had files of earlier ones

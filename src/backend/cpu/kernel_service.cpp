@@ -1,6 +1,7 @@
 #include "backend/cpu/kernel_service.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -14,6 +15,9 @@
 
 namespace ob::cpu {
 namespace {
+
+// Launches of one request hold up others who wait for the device for this time and one kernel.
+constexpr std::chrono::milliseconds kLongestTogether{1};
 
 Status malformed_kernel_request() {
   return {Code::protocol_error, "a malformed request about kernels"};
@@ -52,6 +56,7 @@ Status KernelService::handle(std::size_t lane, std::uint32_t kind,
     case KernelRequest::map: return map(body);
     case KernelRequest::load: return load(body);
     case KernelRequest::launch: return launch(body);
+    case KernelRequest::launches: return launches(lane, body);
   }
   return malformed_kernel_request();
 }
@@ -153,6 +158,22 @@ Status KernelService::launch(std::span<const std::byte> body) {
     bound.arguments.push_back(std::move(argument));
   }
   return module->second->run(bound, queue_);
+}
+
+Status KernelService::launches(std::size_t lane, std::span<const std::byte> body) {
+  const auto end = std::chrono::steady_clock::now() + kLongestTogether;
+  for (std::uint32_t done = 0; !body.empty();) {
+    std::uint32_t bytes = 0;
+    if (body.size() < sizeof bytes) return malformed_kernel_request();
+    std::memcpy(&bytes, body.data(), sizeof bytes);
+    body = body.subspan(sizeof bytes);
+    if (bytes > body.size()) return malformed_kernel_request();
+    OB_RETURN_IF_ERROR(launch(body.first(bytes)));
+    tell_done(lane, ++done);
+    if (std::chrono::steady_clock::now() >= end) break;
+    body = body.subspan(bytes);
+  }
+  return {};
 }
 
 }  // namespace ob::cpu

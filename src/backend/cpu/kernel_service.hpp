@@ -35,6 +35,7 @@ class KernelService final : public executor::Service {
   Status load(std::span<const std::byte> body);
   Status load(ModuleId id, const ModuleSource& source, std::span<std::byte> answer);
   Status launch(std::span<const std::byte> body);
+  Status launches(std::size_t lane, std::span<const std::byte> body);
   Result<BoundArgument> bind(const wire::Launch& launch, std::size_t index,
                              const KernelArgument& argument) const;
 

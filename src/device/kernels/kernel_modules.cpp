@@ -89,6 +89,17 @@ Computation PendingLaunch::computation(const Account& account) const {
   return {account, kind, static_cast<double>(work_items(bound_)), name_, true};
 }
 
+Status PendingLaunch::run_some(std::span<PendingLaunch* const> launches, HostQueue& queue,
+                               const KernelCaller* caller, std::size_t& ran) {
+  std::vector<const BoundLaunch*> bound;
+  bound.reserve(launches.size());
+  for (PendingLaunch* const launch : launches) {
+    launch->bound_.caller = caller;
+    bound.push_back(&launch->bound_);
+  }
+  return launches.front()->module_->program->run_some(bound, queue, ran);
+}
+
 // --- modules -------------------------------------------------------------------------------------
 
 KernelModules::~KernelModules() {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,14 @@ class PendingLaunch {
     bound_.caller = caller;
     return module_->program->run(bound_, queue);
   }
+  /// As KernelProgram::most_together().   @pre prepare() was ok
+  std::size_t most_together() const noexcept { return module_->program->most_together(); }
+  /// True if run_some() takes both.
+  bool has_module_of(const PendingLaunch& other) const noexcept { return module_ == other.module_; }
+  /// Runs launches of one module as KernelProgram::run_some() does.
+  /// @pre prepare() of each was ok, and all have the module of the first
+  static Status run_some(std::span<PendingLaunch* const> launches, HostQueue& queue,
+                         const KernelCaller* caller, std::size_t& ran);
 
  private:
   friend class KernelModules;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,19 @@ class KernelProgram {
   /// Errors: kernel_fault if it failed while it ran; out_of_memory; unsupported if an argument does
   ///         not suit the device; device_error
   virtual Status run(const BoundLaunch& launch, HostQueue& queue) const = 0;
+  /// Returns the number of launches that run_some() may run at most.
+  virtual std::size_t most_together() const noexcept { return 1; }
+  /// Runs the first of these launches as run() does, and then as many of the others, one after
+  /// another, as suits the runner. It ends at the first failure.
+  /// @param ran gets the number of launches that ran without failure, which is not 0 if the result
+  ///            is ok; a failure is that of the next one
+  /// @pre !launches.empty()
+  virtual Status run_some(std::span<const BoundLaunch* const> launches, HostQueue& queue,
+                          std::size_t& ran) const {
+    Status status = run(*launches.front(), queue);
+    ran = status.ok() ? 1 : 0;
+    return status;
+  }
 };
 
 /// Compiles kernels for a device.   Threads: any

@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -23,6 +24,7 @@
 
 #include "backend/cpu/backend.hpp"
 #include "base/sanitizer.hpp"
+#include "device/gate.hpp"
 #include "device/kernels/launch.hpp"
 #include "device/kernels/module.hpp"
 #include "support/calling_kernel.hpp"
@@ -76,6 +78,7 @@ class Session {
     return device_.synchronize(queue_).status;
   }
   Status synchronize() { return device_.synchronize(queue_).status; }
+  Status hold(std::shared_ptr<const Gate> gate) { return device_.hold(queue_, std::move(gate)); }
 
  private:
   Device& device_;
@@ -152,8 +155,16 @@ TEST_F(KernelWallsTest, OneThatLeavesItsBuffersEndsItsProcessOnly) {
 
 TEST_F(KernelWallsTest, AnEndlessOneIsEnded) {
   const ModuleId attack = bad->load(kAttackKernels);
-  const BufferId buffer = bad->buffer(64);
-  expect_fault(bad->run(attack, "endless", {place(buffer)}), "endless", "--longest-kernel");
+  const BufferId buffer = bad->buffer(64), counts = bad->buffer(64);
+  // Launches before it and behind it wait with it.
+  const auto gate = std::make_shared<Gate>();
+  ASSERT_TRUE(bad->hold(gate).ok());
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(bad->start(attack, "count_up", {place(counts)}).ok());
+  ASSERT_TRUE(bad->start(attack, "endless", {place(buffer)}).ok());
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(bad->start(attack, "count_up", {place(counts)}).ok());
+  gate->open();
+  expect_fault(bad->synchronize(), "endless", "--longest-kernel");
+  EXPECT_EQ(bad->memory<int>(counts)[0], 10);
   EXPECT_EQ(computed(), before);
 }
 
@@ -193,6 +204,32 @@ TEST_F(KernelWallsTest, ManyLaunchesOfOneGroupKeepOrderAndWalls) {
     EXPECT_TRUE(bad->run(attack, "beyond", {place(still), number(near)}).ok());
   }
   expect_fault(bad->run(attack, "endless", {place(still)}), "endless", "--longest-kernel");
+}
+
+// Launches that wait reach the process several at a time. Each of them ends for itself.
+TEST_F(KernelWallsTest, AFaultAmongLaunchesThatWaitIsThatOfItsLaunch) {
+  const ModuleId attack = bad->load(kAttackKernels);
+  constexpr std::uint64_t kLaunches = 70, kFails = 43;
+  const BufferId buffer = bad->buffer(4 * kLaunches);
+  auto* const marks = bad->memory<int>(buffer);
+  for (int round = 0; round < 2; ++round) {
+    std::fill_n(marks, kLaunches, 0);
+    const auto gate = std::make_shared<Gate>();
+    ASSERT_TRUE(bad->hold(gate).ok());
+    for (std::uint64_t i = 0; i < kLaunches; ++i) {
+      const std::uint64_t where = i == kFails && round == 0 ? std::uint64_t{1} << 44 : i;
+      ASSERT_TRUE(bad->start(attack, "beyond", {place(buffer), number(where)}).ok());
+    }
+    gate->open();
+    const Status ended = bad->synchronize();
+    if (round == 0) expect_fault(ended, "beyond", "signal 11");
+    if (round == 1) {
+      EXPECT_TRUE(ended.ok()) << ended.message();
+    }
+    for (std::uint64_t i = 0; i < kLaunches; ++i) {
+      EXPECT_EQ(marks[i], round == 1 || i < kFails ? 1 : 0) << i;
+    }
+  }
 }
 
 TEST_F(KernelWallsTest, OneWhoseProcessesEndTooOftenWaits) {
