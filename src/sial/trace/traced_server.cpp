@@ -13,8 +13,7 @@ std::int64_t steady_ns() noexcept {
 
 }  // namespace
 
-void handle_traced(BlockServer& server, const Message& message, const WorkerSetting& setting) {
-  if (setting.trace == nullptr) return server.receive(message);
+void note_handled(BlockServer& server, const Message& message, const WorkerSetting& setting) {
   TraceSlice slice;
   slice.kind = TraceSlice::Kind::message;
   slice.rank = message.to;

@@ -6,7 +6,14 @@
 
 namespace ob::sial {
 
+/// Has the server handle a message, and notes it.   @pre the run has a trace
+void note_handled(BlockServer& server, const Message& message, const WorkerSetting& setting);
+
 /// Has the server handle a message, and notes it if the run has a trace.
-void handle_traced(BlockServer& server, const Message& message, const WorkerSetting& setting);
+inline void handle_traced(BlockServer& server, const Message& message,
+                          const WorkerSetting& setting) {
+  if (setting.trace == nullptr) return server.receive(message);
+  note_handled(server, message, setting);
+}
 
 }  // namespace ob::sial

@@ -178,6 +178,15 @@ def test_lists_that_cannot_be_loaded(native: paths.Native, tmp_path: Path, seed:
     assert "checksum" in done.stderr
 
 
+def test_lists_that_cannot_be_saved(native: paths.Native, tmp_path: Path, seed: int) -> None:
+    (tmp_path / "p.state").write_text("no folder")
+    job = prepare(tmp_path, SAVE, Case([2, 3, 1]).job)
+    line = 1 + next(n for n, one in enumerate(SAVE.splitlines()) if "execute blocks_to_list" in one)
+    done = simulate(native, job, "--workers", 3, "--servers", 2, "--seed", seed)
+    assert done.returncode == 3
+    assert f"p:{line}: error R11" in done.stderr
+
+
 def test_a_list_replaces_what_a_program_restores(native: paths.Native, tmp_path: Path) -> None:
     """The files that restore_persistent has looked at before the first statement are gone then."""
     case = Case([2, 3, 1])

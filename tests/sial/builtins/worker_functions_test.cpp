@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "sial/builtins/calls.hpp"
+#include "sial/plugin/block_inventory.hpp"
 
 namespace ob::sial::test {
 namespace {
@@ -27,6 +28,41 @@ TEST(WorkerFunctions, SwitchesOfPrinting) {
   EXPECT_TRUE(all);
   ASSERT_TRUE(call(kFunctions, "disable_all_rank_print", {}, context).ok());
   EXPECT_FALSE(all);
+}
+
+// A worker with chosen blocks, three of which have a wrong number.
+class ChosenInventory final : public BlockInventory {
+ public:
+  std::vector<InventoryBlock> held() const override {
+    return {{"m", "static", "", false, 0, 72},
+            {"t", "temp", "[1,2]", true, 1, 48},
+            {"t", "temp", "[3,1]", true, 6, 8}};
+  }
+  std::uint64_t misnumbered() const override { return 3; }
+};
+
+TEST(WorkerFunctions, BlocksOfTheWorker) {
+  const ChosenInventory inventory;
+  std::string printed;
+  CallContext context;
+  context.rank = 2;
+  context.blocks = &inventory;
+  context.print = [&](const std::string& text) { printed += text; };
+  ASSERT_TRUE(call(kFunctions, "list_block_map", {}, context).ok());
+  EXPECT_EQ(printed,
+            "worker 2: 2 arrays\n  m: 1 static block, 72 bytes\n  t: 2 temp blocks, 56 bytes\n");
+  printed.clear();
+  ASSERT_TRUE(call(kFunctions, "list_blocks_with_number", {}, context).ok());
+  EXPECT_EQ(printed,
+            "worker 2: 3 blocks\n  m: static, 72 bytes\n  t[1,2]: temp, number 1, 48 bytes\n"
+            "  t[3,1]: temp, number 6, 8 bytes\n");
+  double wrong = -1;
+  ASSERT_TRUE(call(kFunctions, "check_block_number_calculation", {number(wrong)}, context).ok());
+  EXPECT_EQ(wrong, 3);
+}
+
+TEST(WorkerFunctions, WithoutAWorkerThereAreNoBlocks) {
+  EXPECT_EQ(call(kFunctions, "list_block_map", {}).code(), Code::internal);
 }
 
 TEST(WorkerFunctions, LeaveBlocksAlone) {
