@@ -162,13 +162,34 @@ bool BlockServer::ready_for(const Message& message) const {
   return store_.has_room(of_array ? options_.memory_bytes : bytes);
 }
 
-void BlockServer::announce(const Message& message) const {
-  if (message.kind == MessageKind::next_chunk) return;
-  const bool replaces = message.kind == MessageKind::put || message.kind == MessageKind::fill;
+// Returns the array of a message that needs the present elements of a block, and the block; nullptr
+// if there is none.
+const BlockServer::StoredArray* BlockServer::array_to_read(const Message& message,
+                                                           RecordId& block) const {
+  switch (message.kind) {
+    case MessageKind::get:
+    case MessageKind::prefetch:
+    case MessageKind::accumulate:
+    case MessageKind::add:
+    case MessageKind::scale: break;
+    default: return nullptr;
+  }
   const auto array = arrays_.find(message.array);
-  if (replaces || array == arrays_.end()) return;
-  const RecordId block = array->second.index.find(message.number);
-  if (block != kNoRecord) store_.read_ahead(array->second.blocks, block);
+  if (array == arrays_.end()) return nullptr;
+  block = array->second.index.find(message.number);
+  return block == kNoRecord ? nullptr : &array->second;
+}
+
+bool BlockServer::waits_for_disk(const Message& message) const {
+  RecordId block = kNoRecord;
+  const StoredArray* const array = array_to_read(message, block);
+  return array != nullptr && store_.waits_for_disk(array->blocks, block);
+}
+
+void BlockServer::announce(const Message& message) const {
+  RecordId block = kNoRecord;
+  const StoredArray* const array = array_to_read(message, block);
+  if (array != nullptr) store_.read_ahead(array->blocks, block);
 }
 
 void BlockServer::forget_blocks(StoredArray& array) {

@@ -14,6 +14,7 @@
 #include "sial/server/block_index.hpp"
 #include "sial/server/chunk_coordinator.hpp"
 #include "sial/server/epoch_accesses.hpp"
+#include "sial/server/message_queue.hpp"
 #include "sial/server/partial_sums.hpp"
 #include "sial/server/put_grants.hpp"
 #include "sial/server/races.hpp"
@@ -29,7 +30,7 @@ struct ServerPeaks {
 
 /// Stores blocks, and answers each message.
 /// Threads: owner only
-class BlockServer {
+class BlockServer final : public MessageReadiness {
  public:
   struct Options {
     Rank rank = 0;
@@ -49,12 +50,9 @@ class BlockServer {
 
   /// Handles a message and sends the answer.
   void receive(const Message& message);
-  /// True if the message can be handled now. Else blocks of earlier answers fill the memory, and it
-  /// has to wait until some of them have left.
-  bool ready_for(const Message& message) const;
-  /// Begins to read the block of a message that receive() will get later, so that messages wait
-  /// for the disk together and not one after another.
-  void announce(const Message& message) const;
+  bool ready_for(const Message& message) const override;
+  bool waits_for_disk(const Message& message) const override;
+  void announce(const Message& message) const override;
 
   const SpillStore& store() const noexcept { return store_; }
 
@@ -76,6 +74,7 @@ class BlockServer {
 
   void handle(StoredArray& array, const Message& message);
   void grant_puts();
+  const StoredArray* array_to_read(const Message& message, RecordId& block) const;
   // Brings the array to the generation of the message. Returns false after a race, which it
   // reports.
   bool enter_generation(StoredArray& array, const Message& message);

@@ -1,6 +1,7 @@
 #include "sial/server/spill_file.hpp"
 
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -76,6 +77,18 @@ void SpillFile::read_ahead(std::uint64_t offset, std::uint64_t block_bytes) cons
   // A hint: read() works without it.
   ::posix_fadvise(file_.get(), static_cast<off_t>(offset), static_cast<off_t>(block_bytes),
                   POSIX_FADV_WILLNEED);
+}
+
+bool SpillFile::waits_for_disk(std::uint64_t offset, std::uint64_t block_bytes) const noexcept {
+  if (block_bytes == 0) return false;
+  // The system reads a block from its beginning to its end. Where it cannot tell, read() waits.
+  std::byte probe{};
+  const iovec one{&probe, 1};
+  for (const std::uint64_t at : {offset, offset + block_bytes - 1}) {
+    const ssize_t got = ::preadv2(file_.get(), &one, 1, static_cast<off_t>(at), RWF_NOWAIT);
+    if (got < 0 && errno == EAGAIN) return true;
+  }
+  return false;
 }
 
 Status SpillFile::problem(const std::string& what) const {

@@ -37,6 +37,8 @@ class SpillFile {
   Status read(std::uint64_t offset, std::span<std::byte> block, std::uint64_t checksum) const;
   /// Lets the system begin to read a block, and does not wait for it.
   void read_ahead(std::uint64_t offset, std::uint64_t block_bytes) const noexcept;
+  /// True if reading the block would wait for the disk. The system may drop the block at any time.
+  bool waits_for_disk(std::uint64_t offset, std::uint64_t block_bytes) const noexcept;
 
  private:
   SpillFile(Fd file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}

@@ -112,6 +112,12 @@ void SpillStore::read_ahead(const Array& array, RecordId id) const noexcept {
   array.file_->read_ahead(array.slot_of(record).offset, array.bytes_of(record));
 }
 
+bool SpillStore::waits_for_disk(const Array& array, RecordId id) const noexcept {
+  const Record& record = array[id];
+  if (record.elements != nullptr || record.on_disk == 0) return false;
+  return array.file_->waits_for_disk(array.slot_of(record).offset, array.bytes_of(record));
+}
+
 void SpillStore::clear(Array& array) noexcept {
   for (RecordId id = array.oldest_; id != kNoRecord; id = array[id].newer) free_memory(array, id);
   array.records_.clear();

@@ -78,6 +78,8 @@ class SpillStore {
   /// Begins to read a block that will be needed soon, if it is on disk. Does not wait for the disk,
   /// and takes none of this store's memory.
   void read_ahead(const Array& array, RecordId id) const noexcept;
+  /// True if reading the block now would wait for the disk.
+  bool waits_for_disk(const Array& array, RecordId id) const noexcept;
 
   /// Forgets all blocks of an array, and their records.
   void clear(Array& array) noexcept;

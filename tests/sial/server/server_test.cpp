@@ -204,7 +204,9 @@ class History {
     answers_.last = {};
     server_.announce(message);
     server_.receive(message);
-    if (memory_bytes_ != 0) EXPECT_LE(server_.store().peak_bytes(), memory_bytes_);
+    if (memory_bytes_ != 0) {
+      EXPECT_LE(server_.store().peak_bytes(), memory_bytes_);
+    }
   }
 
   std::string answer_to(const Message& message) {

@@ -11,8 +11,6 @@ namespace {
 
 // Instructions between two looks for messages. Worker 0 joins the collectives of all.
 constexpr std::uint64_t kTurn = 4096;
-// Messages of a server's queue whose blocks are read ahead: enough to keep a disk busy.
-constexpr std::size_t kReadAhead = 32;
 
 Status reported_elsewhere(std::uint64_t code) { return {static_cast<Code>(code), ""}; }
 
@@ -137,16 +135,13 @@ Status MpiRank::run_server(const WorkerSetting& setting, BlockServer::Options op
       over = true;
     }
   };
-  std::deque<Message> queue;
+  MessageQueue queue(server);
   exchange_.progress_until([&] {
-    while (auto message = exchange_.receive()) {
-      if (queue.size() < kReadAhead) server.announce(*message);
-      queue.push_back(std::move(*message));
-    }
-    while (!over && !queue.empty() && server.ready_for(queue.front())) {
-      handle(queue.front());
-      queue.pop_front();
-      if (queue.size() >= kReadAhead) server.announce(queue[kReadAhead - 1]);
+    while (auto message = exchange_.receive()) queue.push(std::move(*message));
+    while (!over) {
+      const std::optional<Message> message = queue.take();
+      if (!message) break;
+      handle(*message);
     }
     return over;
   });
