@@ -5,6 +5,16 @@
 #include <utility>
 
 namespace ob::sial {
+namespace {
+
+// Operations on blocks, and super-instructions.
+bool may_take_long(Opcode op) noexcept {
+  return op == Opcode::push_contraction || (op >= Opcode::block_fill && op < Opcode::get) ||
+         op == Opcode::put_block || (op >= Opcode::allocate && op < Opcode::collective_scalar) ||
+         op >= Opcode::argument_block;
+}
+
+}  // namespace
 
 Worker::Worker(const WorkerSetting& setting, Rank rank, Exchange& exchange)
     : setting_(setting),
@@ -78,7 +88,7 @@ Status Worker::begin() {
   return read_checkpoint().in(program_.name + ": error");
 }
 
-Outcome Worker::run(std::uint64_t most_instructions) {
+Outcome Worker::run(std::uint64_t most_instructions, bool quickly) {
   if (!failure_.empty()) return Outcome::failed;
   if (checkpoint_.resuming) {
     if (end_resuming() != Step::next) return Outcome::waiting;
@@ -88,7 +98,7 @@ Outcome Worker::run(std::uint64_t most_instructions) {
   for (const std::uint64_t last = instructions_ + most_instructions; instructions_ < last;) {
     if (!due_.empty() && instruction().op != Opcode::get) look_ahead();
     run_quick(last);
-    if (instructions_ == last) break;
+    if (instructions_ == last || (quickly && may_take_long(instruction().op))) break;
     operands_ = 0;
     ++instructions_;
     note_line();

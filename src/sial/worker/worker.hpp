@@ -96,7 +96,8 @@ class Worker : private Future {
   /// goes on from.   Errors: invalid_argument (R10, R12, R04)
   Status begin();
   /// Runs at most so many instructions.
-  Outcome run(std::uint64_t most_instructions);
+  /// @param quickly stops in front of one that may take long: `running`
+  Outcome run(std::uint64_t most_instructions, bool quickly = false);
   /// Takes a message to this rank.
   void receive(Message message);
 

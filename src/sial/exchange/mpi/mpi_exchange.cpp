@@ -1,6 +1,7 @@
 #include "sial/exchange/mpi/mpi_exchange.hpp"
 
 #include <mpi.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <chrono>
@@ -25,6 +26,10 @@ constexpr int kElementsTag = 2;
 constexpr std::chrono::microseconds kSpin{50};
 constexpr std::chrono::microseconds kShortNap{50};
 constexpr std::chrono::microseconds kLongNap{1000};
+// A thread that waits sleeps for less than another one spins at first: two ranks that wait for each
+// other in turns would else miss each other each time.
+constexpr std::chrono::microseconds kFirstNap{10};
+constexpr std::chrono::milliseconds kRecent{5};  // after the last message, naps are short
 // Answers to prefetches that are on their way to one rank. A second one keeps the link busy; more
 // would delay the answers that somebody waits for.
 constexpr std::ptrdiff_t kAnswersAhead = 2;
@@ -34,11 +39,40 @@ constexpr std::size_t kMostSends = 1024;
 // Elements of one MPI message: 1 GiB.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 27;
 
+// Lets this thread sleep for as long as it says. Linux adds up to 50 us, as long as a short nap.
+bool sleep_exactly() noexcept { return prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL) == 0; }
+
 }  // namespace
+
+// Decides when a thread that moves messages sleeps, and for how long.
+class MpiExchange::Pace {
+ public:
+  void moved() noexcept { last_move_ = Clock::now(); }
+  /// Looks once before it sleeps again.
+  void spin_no_more() noexcept { last_move_ = std::min(last_move_, Clock::now() - kSpin); }
+  /// Returns the time to sleep for a thread whose rank computes.
+  /// @param under_way messages have begun to move
+  std::chrono::microseconds beside_work(bool under_way) const noexcept {
+    const auto idle = Clock::now() - last_move_;
+    if (idle < kSpin) return {};
+    return under_way || idle < kRecent ? kShortNap : kLongNap;
+  }
+  /// The same for a thread whose rank waits. The longer it has waited, the less does it matter how
+  /// long it sleeps, and the more ranks may be waiting on its core.
+  std::chrono::microseconds instead_of_work(bool under_way) const noexcept {
+    const auto idle =
+        std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - last_move_);
+    if (idle < kSpin) return {};
+    return under_way ? kShortNap : std::clamp(idle / 8, kFirstNap, kLongNap);
+  }
+
+ private:
+  Clock::time_point last_move_ = Clock::now();
+};
 
 struct MpiExchange::Mpi {
   MPI_Comm comm = MPI_COMM_NULL;
-  Clock::time_point last_move = Clock::now();
+  Pace pace;
 };
 
 struct MpiExchange::Sending {
@@ -59,7 +93,7 @@ MpiExchange::MpiExchange() : mpi_(std::make_unique<Mpi>()) {}
 
 Result<std::unique_ptr<MpiExchange>> MpiExchange::create(int* argc, char*** argv) {
   int provided = MPI_THREAD_SINGLE;
-  MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+  MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided);
   if (provided < MPI_THREAD_FUNNELED) {
     MPI_Finalize();
     return Status(
@@ -67,6 +101,7 @@ Result<std::unique_ptr<MpiExchange>> MpiExchange::create(int* argc, char*** argv
         "this MPI has no MPI_THREAD_FUNNELED (it was built without threads); use another");
   }
   std::unique_ptr<MpiExchange> made(new MpiExchange);
+  made->any_thread_ = provided >= MPI_THREAD_SERIALIZED;
   MPI_Comm_dup(MPI_COMM_WORLD, &made->mpi_->comm);
   int rank = 0;
   int ranks = 1;
@@ -95,15 +130,33 @@ Status MpiExchange::compare(std::uint64_t digest) {
 }
 
 void MpiExchange::send(Message message) {
-  const std::lock_guard lock(mutex_);
-  if (message.to == rank_) {
-    incoming_.push_back(std::move(message));
-    arrived_.notify_all();
-    return;
+  // The elements of a large block are better sent by the thread that does not compute.
+  const bool small = message.block == nullptr || message.block->elements() <= kInlineElements;
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (message.to == rank_) {
+      incoming_.push_back(std::move(message));
+      arrived_.notify_all();
+      return;
+    }
+    first = outgoing_.empty();
+    outgoing_.push_back(std::move(message));
+    wake_ = true;
   }
-  outgoing_.push_back(std::move(message));
-  wake_ = true;
+  if (any_thread_ && small && first && sends_now()) return;
   woken_.notify_all();
+}
+
+// Sends what is queued, unless another thread is at it. Returns whether all of it has left, so that
+// nobody has to be woken.
+bool MpiExchange::sends_now() {
+  const std::unique_lock turn(turn_, std::try_to_lock);
+  if (!turn.owns_lock()) return false;
+  start_sends();
+  finish_sends();
+  const std::lock_guard lock(mutex_);
+  return outgoing_.empty() && waiting_.empty() && sending_.empty();
 }
 
 std::optional<Message> MpiExchange::receive() {
@@ -116,7 +169,42 @@ std::optional<Message> MpiExchange::receive() {
 
 void MpiExchange::wait_for_message() {
   std::unique_lock lock(mutex_);
-  arrived_.wait(lock, [this] { return !incoming_.empty(); });
+  if (!incoming_.empty()) return;
+  if (!any_thread_) {
+    arrived_.wait(lock, [this] { return !incoming_.empty(); });
+    return;
+  }
+  waits_ = true;  // the other thread sleeps from its next step on
+  lock.unlock();
+  move_until_message();
+  lock.lock();
+  waits_ = false;
+  resting_ = true;
+}
+
+void MpiExchange::go_on_moving() {
+  resting_ = false;
+  woken_.notify_all();
+}
+
+void MpiExchange::move_until_message() {
+  thread_local const bool exact = sleep_exactly();
+  (void)exact;
+  Pace pace;
+  for (;;) {
+    bool moved = false;
+    bool under_way = false;
+    {
+      const std::lock_guard turn(turn_);
+      moved = move();
+      under_way = !sending_.empty() || arriving_count_ != 0;
+    }
+    if (moved) pace.moved();
+    std::unique_lock lock(mutex_);
+    if (!incoming_.empty()) return;
+    const std::chrono::microseconds nap = pace.instead_of_work(under_way);
+    if (nap.count() != 0) arrived_.wait_for(lock, nap);
+  }
 }
 
 void MpiExchange::wake() {
@@ -248,23 +336,33 @@ bool MpiExchange::finish_arrivals() {
 }
 
 void MpiExchange::step() {
+  Pace& pace = mpi_->pace;
+  {
+    std::unique_lock lock(mutex_);
+    if (waits_) {
+      woken_.wait(lock, [this] { return !waits_; });
+      pace.spin_no_more();  // the rank computes, and may need this core
+    }
+  }
+  bool under_way = false;
+  {
+    const std::lock_guard turn(turn_);
+    if (move()) pace.moved();
+    under_way = !sending_.empty() || arriving_count_ != 0;
+  }
+  const std::chrono::microseconds nap = pace.beside_work(under_way);
+  if (nap.count() == 0) return;
+  std::unique_lock lock(mutex_);
+  woken_.wait_for(lock, nap, [this] { return wake_; });
+  wake_ = false;
+}
+
+// Moves the messages that can move. Returns whether there were any.   Call it with the turn.
+bool MpiExchange::move() {
   bool moved = start_sends();
   moved = probe() || moved;
   moved = finish_arrivals() || moved;
-  moved = finish_sends() || moved;
-  rest(moved);
-}
-
-// Sleeps if nothing has moved for a while.
-void MpiExchange::rest(bool moved) {
-  const Clock::time_point now = Clock::now();
-  if (moved) mpi_->last_move = now;
-  if (now - mpi_->last_move < kSpin) return;
-  const bool under_way = !sending_.empty() || arriving_count_ != 0;
-  const bool recent = now - mpi_->last_move < std::chrono::milliseconds(5);
-  std::unique_lock lock(mutex_);
-  woken_.wait_for(lock, under_way || recent ? kShortNap : kLongNap, [this] { return wake_; });
-  wake_ = false;
+  return finish_sends() || moved;
 }
 
 void MpiExchange::flush() {

@@ -16,8 +16,10 @@
 
 namespace ob::sial {
 
-/// The MPI processes of a job. The thread that creates it is the only one that calls MPI
-/// (MPI_THREAD_FUNNELED); it never waits inside MPI.
+/// The MPI processes of a job. One thread at a time calls MPI, and none waits inside of it. That is
+/// the thread that creates the exchange, or one that waits for a message and so has nothing else to
+/// do: then no other thread has to be woken before and after each message. MPI must offer
+/// MPI_THREAD_SERIALIZED for that; with MPI_THREAD_FUNNELED only the first thread calls it.
 class MpiExchange final : public Exchange {
  public:
   /// Initialises MPI.   Errors: unavailable if MPI does not offer MPI_THREAD_FUNNELED
@@ -38,9 +40,14 @@ class MpiExchange final : public Exchange {
   std::optional<Message> receive();
   /// Returns the most bytes of blocks that had arrived and that somebody still held.
   std::uint64_t received_peak_bytes() const { return pool_.peak_bytes(); }
-  /// Waits until a message has arrived, or stop() was called.   Threads: not the one that
-  /// progresses
+  /// Waits until a message has arrived. Messages may rest afterwards, see moves_nothing().
+  /// Threads: not the one that progresses
   void wait_for_message();
+  /// True if nobody moves messages since wait_for_message(), but for send().
+  /// Threads: the one that waits for messages
+  bool moves_nothing() const noexcept { return resting_; }
+  /// Lets the other thread move messages: this one is going to compute.   Threads: the same
+  void go_on_moving();
   /// Moves messages until `done()` returns true; it is asked after each step.
   /// Threads: the one that created this
   template <class Done>
@@ -65,22 +72,30 @@ class MpiExchange final : public Exchange {
   struct Mpi;
 
   MpiExchange();
+  class Pace;
+
   void step();
+  bool move();
+  void move_until_message();
+  bool sends_now();
   bool start_sends();
   void start_send(Message message);
   bool finish_sends();
   bool probe();
   bool finish_arrivals();
   void deliver_complete(Rank from);
-  void rest(bool moved);
 
   std::unique_ptr<Mpi> mpi_;
+  bool any_thread_ = false;  // MPI_THREAD_SERIALIZED
+  std::mutex turn_;          // of the thread that calls MPI. Taken before mutex_
   Rank rank_ = 0, ranks_ = 1;
   BlockPool pool_;
   std::mutex mutex_;
   std::condition_variable arrived_, woken_;
   std::deque<Message> outgoing_, incoming_;
   bool wake_ = false;
+  bool waits_ = false;           // a thread waits for a message, and calls MPI meanwhile
+  bool resting_ = false;         // it has the message, and the other thread still sleeps
   std::deque<Message> waiting_;  // answers to prefetches, which others overtake
   std::list<Sending> sending_;
   std::vector<std::deque<Arriving>> arriving_;  // per rank, in the order of their headers

@@ -65,8 +65,12 @@ Status MpiRank::interpret(Worker& worker) {
       if (message->kind == MessageKind::failed) return reported_elsewhere(message->number);
       worker.receive(std::move(*message));
     }
-    switch (worker.run(kTurn)) {
-      case Outcome::running: break;
+    // Until it works on blocks again, or waits again, no other thread has to be woken.
+    const bool quickly = exchange_.moves_nothing();
+    switch (worker.run(kTurn, quickly)) {
+      case Outcome::running:
+        if (quickly) exchange_.go_on_moving();
+        break;
       case Outcome::waiting: exchange_.wait_for_message(); break;
       case Outcome::finished: return {};
       case Outcome::failed:
