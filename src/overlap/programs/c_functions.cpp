@@ -69,7 +69,9 @@ int query_thread(int* provided) {
 
 int finalize() {
   Layer::instance().end();
-  return PMPI_Finalize();
+  const int rc = PMPI_Finalize();
+  Layer::instance().report();
+  return rc;
 }
 
 int start(MPI_Request* request) {

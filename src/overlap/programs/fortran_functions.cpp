@@ -106,6 +106,7 @@ void Finalize(void* ierror) {
   ErrorCode error(ierror);
   Layer::instance().end();
   call_original<kFinalize, f08>(error.get());
+  Layer::instance().report();
 }
 
 template <bool f08>

@@ -162,10 +162,11 @@ void Layer::end() noexcept {
   if (!active()) return;
   active_ = false;
   driver_.stop();
-  write_report();
+  has_ended_ = true;
 }
 
-void Layer::write_report() noexcept {
+void Layer::report() noexcept {
+  if (!has_ended_.exchange(false)) return;
   const std::string_view folder = variable("OUTBOARD_MPI_OVERLAP_REPORT");
   if (folder.empty()) return;
   try {

@@ -32,8 +32,11 @@ class Layer {
   void initialised(int required, int provided);
   /// Returns the level to ask MPI for.
   int wanted_level(int required) const noexcept;
-  /// Ends the driver and writes the report. Must run before MPI ends.
+  /// Ends the driver. Must run before MPI ends.
   void end() noexcept;
+  /// Writes the report, after MPI has ended: a rank that comes late to MPI_Finalize can make
+  /// MPICH over TCP hang.
+  void report() noexcept;
 
   /// Notes an operation that the program has started.
   void started(MPI_Request request, std::int64_t bytes) noexcept;
@@ -51,10 +54,10 @@ class Layer {
   Layer();
   void start_driver(int required, int provided);
   void say(const std::string& sentence) const;
-  void write_report() noexcept;
 
   Mode mode_ = Mode::automatic;
   std::atomic<bool> active_{false};
+  std::atomic<bool> has_ended_{false};
   int required_ = MPI_THREAD_SINGLE;
   int provided_ = MPI_THREAD_SINGLE;
   int rank_ = 0;
