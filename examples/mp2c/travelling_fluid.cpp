@@ -27,6 +27,12 @@ namespace {
 
 constexpr std::size_t kStages = 3;
 
+// A write into memory that no command uses any more is one copy, straight into the device's memory
+// if the host maps it. So no slab takes the memory of another there.
+std::size_t stage_count(const outboard::Device& device, std::size_t parts) {
+  return device.facts().host_visible != 0 ? parts : std::min(kStages, parts);
+}
+
 int part_count(const Parameters& p, const Domain& domain) {
   return std::clamp(p.slabs, 1, domain.layers);
 }
@@ -70,7 +76,7 @@ TravellingFluid::TravellingFluid(const outboard::Device& device, const Parameter
     part.layers = domain.layers * (k + 1) / parts - part.first_layer;
     std::fill_n(part_of_layer_.begin() + part.first_layer, part.layers, k);
   }
-  for (std::size_t k = 0; k < std::min(kStages, parts_.size()); ++k) {
+  for (std::size_t k = 0; k < stage_count(device, parts_.size()); ++k) {
     stages_.push_back(std::make_unique<Stage>(device, capacity_));
   }
 }
@@ -171,10 +177,17 @@ void TravellingFluid::place_parts(const Shift& shift, const std::vector<double>&
 // --- the device's part ---------------------------------------------------------------------------
 
 void TravellingFluid::travel(const Collision& collision, Particles& solutes) {
-  for (std::size_t k = 0; k < parts_.size(); ++k) send(k, collision);
-  for (const outboard::Queue* queue : {&up_, &work_, &down_}) {
-    costs_.compute_s += static_cast<double>(queue->synchronize().compute_ns) * 1e-9;
+  for (std::size_t k = 0; k < parts_.size(); ++k) {
+    send(k, collision);
+    if (stages_are_shared()) receive(k);
   }
+  // The thread that waits for a read of mapped memory makes the copy itself, while the device
+  // collides the next slab.
+  for (std::size_t k = 0; k < parts_.size() && !stages_are_shared(); ++k) {
+    receive(k);
+    wait(down_);
+  }
+  for (const outboard::Queue* queue : {&up_, &work_, &down_}) wait(*queue);
   if (std::any_of(lost_.begin(), lost_.end(), [](auto lost) { return lost != 0; })) {
     throw std::runtime_error(
         "the device finds particles that are not in their slab (it computes "
@@ -185,22 +198,22 @@ void TravellingFluid::travel(const Collision& collision, Particles& solutes) {
   }
 }
 
+void TravellingFluid::wait(const outboard::Queue& queue) {
+  costs_.compute_s += static_cast<double>(queue.synchronize().compute_ns) * 1e-9;
+}
+
 void TravellingFluid::send(std::size_t number, const Collision& collision) {
   const Part& part = parts_[number];
   const auto entries = static_cast<std::int64_t>(part.entries());
   if (entries == 0) return;
   Stage& at = stage(number);
-  double* position = &next_.position[3 * part.begin];
-  double* velocity = &next_.velocity[3 * part.begin];
-  std::uint32_t* id = &next_.id[part.begin];
 
-  // Slabs share the memory of stages; the last collision has passed all queues.
+  // Slabs may share the memory of stages; the last collision has passed all queues.
   const bool used_before = number >= stages_.size();
-  const bool used_again = number + stages_.size() < parts_.size();
   if (used_before) up_.hold(at.collided);
-  up_.write(at.in.position.part(0, 3 * entries), position);
-  up_.write(at.in.velocity.part(0, 3 * entries), velocity);
-  up_.write(at.in.id.part(0, entries), id);
+  up_.write(at.in.position.part(0, 3 * entries), &next_.position[3 * part.begin]);
+  up_.write(at.in.velocity.part(0, 3 * entries), &next_.velocity[3 * part.begin]);
+  up_.write(at.in.id.part(0, entries), &next_.id[part.begin]);
   up_.record(at.written);
   up_.flush();
 
@@ -213,24 +226,28 @@ void TravellingFluid::send(std::size_t number, const Collision& collision) {
   kernels_.stream(work_, at.out, slab.entries);
   work_.record(at.collided);
   work_.flush();
+  costs_.to_device_bytes += 52 * part.entries();
+}
 
+void TravellingFluid::receive(std::size_t number) {
+  const Part& part = parts_[number];
+  const auto entries = static_cast<std::int64_t>(part.entries());
+  if (entries == 0) return;
+  Stage& at = stage(number);
   down_.hold(at.collided);
-  down_.read(position, at.out.position.part(0, 3 * entries));
-  down_.read(velocity, at.out.velocity.part(0, 3 * entries));
-  down_.read(id, at.out.id.part(0, entries));
+  down_.read(&next_.position[3 * part.begin], at.out.position.part(0, 3 * entries));
+  down_.read(&next_.velocity[3 * part.begin], at.out.velocity.part(0, 3 * entries));
+  down_.read(&next_.id[part.begin], at.out.id.part(0, entries));
   if (part.solutes > 0) {
     std::size_t before = 0;
     for (std::size_t k = 0; k < number; ++k) before += parts_[k].solutes;
     down_.read(&solute_velocity_[3 * before],
                at.solute_velocity.part(0, 3 * static_cast<std::int64_t>(part.solutes)));
   }
-  // Over shared memory, the thread that waits copies straight out of the device's memory what was
-  // not sent before.
-  if (used_again) {
+  if (number + stages_.size() < parts_.size()) {  // another slab takes the memory
     down_.record(at.read);
     down_.flush();
   }
-  costs_.to_device_bytes += 52 * part.entries();
   costs_.from_device_bytes += 52 * part.entries() + 24 * part.solutes;
 }
 

@@ -29,7 +29,7 @@ class TravellingFluid final : public Fluid {
     std::size_t entries() const { return fluid + solutes; }
   };
   // Device memory of a slab on its way. With three of them, one is written, one collides, and one
-  // is read.
+  // is read. A device whose memory the host maps has one for each slab.
   struct Stage;
 
   void sort_by_parts(const Shift& shift, const Particles& solutes);
@@ -38,8 +38,11 @@ class TravellingFluid final : public Fluid {
                    const Particles& solutes);
   void travel(const Collision& collision, Particles& solutes);
   void send(std::size_t number, const Collision& collision);
+  void receive(std::size_t number);
+  void wait(const outboard::Queue& queue);
   int part_of(int layer) const { return part_of_layer_[static_cast<std::size_t>(layer)]; }
   Stage& stage(std::size_t number) { return *stages_[number % stages_.size()]; }
+  bool stages_are_shared() const { return stages_.size() < parts_.size(); }
 
   const Parameters parameters_;
   const Domain domain_;

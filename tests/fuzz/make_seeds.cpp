@@ -54,7 +54,6 @@ void daemon_seeds(const std::filesystem::path& folder) {
   seed("two-connections", {.flags = kKeepsSession | kSplitsAtHello}, twice);
   seed("peers", {.flags = kKeepsSession | kSplitsAtHello}, peer_sessions());
   seed("peers-in-pieces", {.pieces = 9, .flags = kKeepsSession | kSplitsAtHello}, peer_sessions());
-  seed("grants", {.flags = kKeepsSession | kSplitsAtHello}, grant_sessions());
   std::vector<RawMessage> golden = golden_messages();
   for (std::size_t i = 0; i < golden.size(); ++i) {
     std::vector<RawMessage> one(session.begin(), session.begin() + 4);

@@ -202,41 +202,6 @@ std::vector<RawMessage> peer_sessions() {
   return all;
 }
 
-std::vector<RawMessage> grant_sessions() {
-  constexpr wire::Token kSecret{kAnyToken, kAnyGrant};
-  constexpr std::uint64_t kRange = 64;
-  wire::JoinPeer join;
-  join.big_endian = wire::kBigEndian;
-  join.access_key = kSecret;
-  const auto owner = [](std::uint32_t may, std::uint32_t uses) {
-    std::vector<RawMessage> said{
-        message(Opcode::hello, {}, hello()),
-        message(Opcode::create_queue, kQueue),
-        message(Opcode::allocate, {}, wire::Allocate{kFirst, 4096}),
-        message(Opcode::create_grant, {},
-                wire::CreateGrant{GrantId{3}, kFirst, 8, kRange, may, 60, uses, ""}),
-        message(Opcode::await_grant, kQueue, wire::AwaitGrant{GrantId{3}, 1}),
-        message(Opcode::ping),
-    };
-    number(said);
-    return said;
-  };
-  const auto other = [&](std::uint64_t offset_bytes, std::uint64_t bytes) {
-    return std::vector{
-        message(Opcode::join_peer, {}, join),
-        message(Opcode::store, {}, wire::GrantRange{kSecret, offset_bytes, bytes}, bytes),
-        message(Opcode::fetch, {}, wire::GrantRange{kSecret, offset_bytes, bytes}),
-        message(Opcode::goodbye),
-    };
-  };
-  std::vector<RawMessage> all;
-  for (const auto& part :
-       {owner(3, 0), other(0, kRange), other(1, kRange), owner(1, 1), other(8, 8)}) {
-    all.insert(all.end(), part.begin(), part.end());
-  }
-  return all;
-}
-
 RawMessage joining_daemon() {
   wire::JoinPeer join;
   join.big_endian = wire::kBigEndian;

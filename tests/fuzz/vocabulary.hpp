@@ -8,9 +8,6 @@ namespace ob::fuzz {
 /// A placeholder in a client's bytes: for the token of the last welcome in a hello that joins, and
 /// for the access key of the last mailbox in join_peer and connect_peer.
 inline constexpr std::uint64_t kAnyToken = 0x4E454B4F54594E41;
-/// The second half of a placeholder for the secret of the last grant, in join_peer, store and
-/// fetch.
-inline constexpr std::uint64_t kAnyGrant = 0x544E415247594E41;
 
 /// Returns every message of a client, in an order that forms a session: queue 1, buffers 1 and 2,
 /// plan 1, event 1.
@@ -19,9 +16,6 @@ std::vector<RawMessage> client_session();
 RawMessage joining_hello();
 /// Returns three connections: a session that receives from another session and another daemon.
 std::vector<RawMessage> peer_sessions();
-/// Returns four connections: a session with a grant, and other daemons that use it rightly, beyond
-/// its range, and in the wrong direction.
-std::vector<RawMessage> grant_sessions();
 /// Returns the first message of another daemon.
 RawMessage joining_daemon();
 /// Returns every message of a daemon; replies carry sequence 1.
