@@ -195,6 +195,43 @@ print("closed", flush=True)
     assert out.endswith("closed\n")
 
 
+def test_the_end_of_a_lease_ends_its_grants(pool: Pool) -> None:
+    owner = pool.start("""
+lease = device.Lease(device.Request(exclusive=True, wait_s=20))
+one, = lease.devices
+array = one.array(np.arange(8.0))
+grant = device.Grant(array, read=True, write=True)
+product(one)  # the array has arrived
+print(grant.address, flush=True)
+sys.stdin.readline()
+""")
+    address = read_line(owner).strip()
+    (held,) = pool.held()
+    other = pool.start(f"""
+lease = device.Lease(device.Request(exclusive=True, wait_s=20))
+one, = lease.devices
+with one.queue() as queue:
+    here = one.array(np.zeros(8), queue=queue)
+    device.get(queue, "{address}", here)
+    queue.synchronize()
+    assert (here.numpy() == np.arange(8.0)).all(), "what was got"
+    print("got", flush=True)
+    sys.stdin.readline()
+    for use in (device.get, device.put):
+        with expect(device.DeviceError):
+            while True:  # the daemon ends the session a moment later
+                use(queue, "{address}", here)
+                queue.synchronize()
+""")
+    assert read_line(other) == "got\n"
+    pool.client.ask("DELETE", f"/v1/leases/{held}")
+    write_line(other)
+    out, error = other.communicate(timeout=PATIENCE_S)
+    assert other.returncode == 0, error
+    assert out.count("refused:") == 2 and "grant" in out
+    owner.communicate("\n", timeout=PATIENCE_S)
+
+
 def test_a_lease_is_renewed_and_warned_about(pool: Pool) -> None:
     process = pool.start("""
 lease = device.Lease(device.Request(exclusive=True, wait_s=20, seconds=6))
