@@ -8,7 +8,7 @@ namespace {
 
 // Messages whose blocks are read ahead, and among which the next one is chosen: enough to keep a
 // disk busy.
-constexpr std::size_t kNear = 32;
+constexpr std::size_t kReadAhead = 32;
 // The system may drop a block from its memory before anybody has looked. After so many looks in
 // vain, some tens of milliseconds, the first message waits for the disk.
 constexpr unsigned kMostLooks = 200;
@@ -42,12 +42,12 @@ bool keeps_order(const Message& one, const Message& other) noexcept {
 }  // namespace
 
 void MessageQueue::push(Message message) {
-  if (messages_.size() < kNear) readiness_.announce(message);
+  if (messages_.size() < kReadAhead) readiness_.announce(message);
   messages_.push_back(std::move(message));
 }
 
 std::optional<Message> MessageQueue::take() {
-  const std::size_t near = std::min(messages_.size(), kNear);
+  const std::size_t near = std::min(messages_.size(), kReadAhead);
   for (std::size_t at = 0; at < near; ++at) {
     if (must_follow_another(at)) continue;
     if (!readiness_.ready_for(messages_[at])) return std::nullopt;
@@ -68,7 +68,7 @@ Message MessageQueue::remove(std::size_t at) {
   looks_ = 0;
   Message message = std::move(messages_[at]);
   messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(at));
-  if (messages_.size() >= kNear) readiness_.announce(messages_[kNear - 1]);
+  if (messages_.size() >= kReadAhead) readiness_.announce(messages_[kReadAhead - 1]);
   return message;
 }
 

@@ -46,7 +46,7 @@ class OpenWrites {
   };
   enum class Wish : std::uint8_t { none, asked, granted };
   struct Server {
-    std::deque<Write> writes;  // mostly answered in their order
+    std::deque<Write> writes;        // mostly answered in their order
     std::uint64_t shared_bytes = 0;  // of those that were sent without asking
     Wish wish = Wish::none;
   };

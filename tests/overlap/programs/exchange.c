@@ -95,8 +95,7 @@ static void complete(int way, int count, MPI_Request* requests) {
         for (flag = 0; !flag;) MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE);
       break;
     case 6:
-      for (; left > 0; left -= flag)
-        MPI_Testany(count, requests, &index, &flag, MPI_STATUS_IGNORE);
+      for (; left > 0; left -= flag) MPI_Testany(count, requests, &index, &flag, MPI_STATUS_IGNORE);
       break;
     default:
       for (; left > 0; left -= done) MPI_Testsome(count, requests, &done, indices, statuses);
