@@ -69,6 +69,8 @@ Result<View> SpillStore::modify(Array& array, RecordId id) {
     std::memcpy(elements, lent->data(), lent->bytes());
     free_memory(array, id);
     insert(array, id, lent->shape(), elements);
+  } else if (record.loan != 0) {
+    end_loan(record.loan - 1);  // the returned block may have copies of these elements on a device
   }
   record.on_disk = 0;
   return view_of(array.shape_of(record), record.elements);
