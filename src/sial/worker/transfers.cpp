@@ -173,7 +173,7 @@ Worker::Step Worker::put_scalar() {
 
 // Says whether a write may leave now. If its block is large, the server is asked first.
 bool Worker::may_write(const BlockPlace& place, bool with_block) {
-  const auto server = static_cast<Rank>(place.number % setting_.servers);
+  const Rank server = placement_.server_of(place.array, place.number);
   const std::uint64_t bytes =
       with_block ? static_cast<std::uint64_t>(place.shape.elements()) * sizeof(double) : 0;
   const OpenWrites::Next next = open_writes_.next(server, bytes);
