@@ -14,6 +14,7 @@ import pytest
 from test_sial_run import prepare, run_job, seed, simulate  # noqa: F401  (seed is a fixture)
 
 from outboard import paths
+from outboard.commands._sial_explain import PLACEMENTS
 
 ROUNDS = 40
 SCHEDULES = 12
@@ -52,6 +53,7 @@ class Case:
     servers: int
     server_memory: int
     worker_memory: int
+    placement: str
 
     @staticmethod
     def draw(chooser: random.Random) -> Case:
@@ -63,10 +65,14 @@ class Case:
             chooser.choice([largest, 64 * largest, 400 * largest]),
             # One temp, its next value, and one block on its way, or much more.
             chooser.choice([12 * largest, 100 * largest]),
+            chooser.choice(PLACEMENTS),
         )  # fmt: skip
 
     def options(self) -> list[object]:
-        return ["--server-memory", self.server_memory, "--worker-memory", self.worker_memory]
+        return [
+            "--server-memory", self.server_memory, "--worker-memory", self.worker_memory,
+            "--placement", self.placement,
+        ]  # fmt: skip
 
     def job(self) -> str:
         return (
@@ -141,7 +147,7 @@ def test_queues_are_bounded_over_mpi(
 
 
 def test_the_report_says_that_puts_waited(native: paths.Native, tmp_path: Path) -> None:
-    case = Case([8, 8, 8], 1, 1, 8 * 64, 0)
+    case = Case([8, 8, 8], 1, 1, 8 * 64, 0, "cyclic")
     job = prepare(tmp_path, SOURCE, case.job())
     done = run_job(native, job, "--report", "--server-memory", case.server_memory)
     assert done.returncode == 0, done.stderr
