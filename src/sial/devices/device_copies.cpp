@@ -300,6 +300,7 @@ Status DeviceMemory::upload(BufferId buffer, const Block& block, const Strides& 
   }
   const double* elements = block.data();
   if (!broken_.ok()) return broken_;
+  if (!lost_.ok()) return lost_;  // while the elements were fetched: that has ended all copies
   const Strides dense = dense_strides(block.shape());
   const bool permuted = !same_order(block.shape(), strides, dense);
   if (permuted || holder == nullptr) {
