@@ -199,7 +199,7 @@ class Lane {
     }
     start_over(status != OB_OK);
   }
-  // What commands behind a failure were to fill is undefined.
+  // Memory that commands behind a failure were to fill has undefined contents.
   void start_over(bool refill) {
     reads_.clear();
     launches_.clear();

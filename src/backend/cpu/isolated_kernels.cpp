@@ -26,7 +26,7 @@ using executor::Process;
 // A compiler that takes longer does not end by itself. PoCL takes about a second.
 constexpr auto kLongestCompilation = std::chrono::seconds(60);
 
-// Of this many short launches, a change of threads each way costs little. More would not fit into a
+// A change of threads each way costs little for this many short launches. More would not fit into a
 // request.
 constexpr std::size_t kMostTogether = 32;
 

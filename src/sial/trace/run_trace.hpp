@@ -1,5 +1,5 @@
 #pragma once
-// What a run with `--trace` notes: statements, waits and transfers, with their times.
+// A run with `--trace` notes statements, waits and transfers, with their times.
 // Source: docs/sial/runtime.md, "Trace"
 
 #include <cstdint>

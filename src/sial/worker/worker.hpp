@@ -409,8 +409,8 @@ class Worker : private Future {
   std::vector<std::vector<Number>> granted_;  // per loop around, from outside
   std::vector<Number> pending_;               // fetched in this epoch
   std::vector<bool> changed_;                 // arrays that this worker wrote in this epoch
-  // Of the present statement. They are members, because their initialisation would take longer
-  // than most of the rest.
+  // These belong to the present statement. They are members, because their initialisation would
+  // take longer than most of the rest.
   BlockPlace place_;
   View target_;
   ConstView left_, right_;

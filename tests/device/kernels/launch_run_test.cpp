@@ -16,7 +16,7 @@
 namespace ob {
 namespace {
 
-// What the commands of a queue have done, in their order. Launches write their number.
+// The commands of a queue write here what they have done, in their order; launches, their number.
 struct Log {
   std::vector<std::uint32_t> numbers;
   std::size_t requests = 0;

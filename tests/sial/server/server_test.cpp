@@ -48,8 +48,8 @@ std::uint64_t bytes_of_all() {
   return kArrays * bytes;
 }
 
-// What a device does with a block that a worker in the same process has fetched: it keeps a copy
-// for as long as there is that block.
+// A device keeps such a copy of a block that a worker in the same process has fetched, for as long
+// as there is that block.
 struct CopyElsewhere final : BlockCopies {
   explicit CopyElsewhere(Values values) : elements(std::move(values)) {}
   void to_host() noexcept override {}
