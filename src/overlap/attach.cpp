@@ -3,19 +3,11 @@
 #include <cstdlib>
 
 #include "overlap/agreement.hpp"
+#include "overlap/mpi_calls.hpp"
 #include "overlap/runtime.hpp"
 
 namespace ob::overlap {
 namespace {
-
-const char* level_name(int level) {
-  switch (level) {
-    case MPI_THREAD_SINGLE: return "MPI_THREAD_SINGLE";
-    case MPI_THREAD_FUNNELED: return "MPI_THREAD_FUNNELED";
-    case MPI_THREAD_SERIALIZED: return "MPI_THREAD_SERIALIZED";
-    default: return "MPI_THREAD_MULTIPLE";
-  }
-}
 
 /// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else.
 int finalize_hook(MPI_Comm, int, void* runtime, void*) {
@@ -63,7 +55,7 @@ Status Runtime::set_up(MPI_Comm comm, const Status& own) {
   OB_RETURN_IF_ERROR(compare_modes(comm_, options_.mode));
   rank_ = comm_.rank();
   MPI_Query_thread(&level_);
-  note_ = std::string("MPI provides ") + level_name(level_) + ".";
+  note_ = std::string("MPI provides ") + thread_level_name(level_) + ".";
   Result<ProxyCore> core = choose_proxy_core(comm_.get(), options_.workers, options_.core);
   OB_RETURN_IF_ERROR(agree_on(comm_, core.status()));
   core_ = *core;
@@ -78,7 +70,7 @@ Status Runtime::start_proxy() {
   if (has_thread(options_.mode) && !thread_permitted())
     return Status(Code::unsupported,
                   std::string("mode ") + to_string(options_.mode) + " (MPI provides " +
-                      level_name(level_) +
+                      thread_level_name(level_) +
                       ") initialise MPI with MPI_Init_thread and MPI_THREAD_MULTIPLE");
   bool wanted = has_thread(options_.mode);
   // The choice is collective at a point where other plans may be with the proxy.

@@ -1,5 +1,5 @@
 #pragma once
-// Results of MPI calls as Status.
+// Results of MPI calls as Status, and names of its constants.
 
 #include <mpi.h>
 
@@ -20,6 +20,16 @@ inline Status mpi_failure(const char* function, int result) {
 
 inline Status mpi_status(const char* function, int result) {
   return result == MPI_SUCCESS ? Status() : mpi_failure(function, result);
+}
+
+/// Returns the name of a level of thread support, as MPI's standard has it.
+inline const char* thread_level_name(int level) {
+  switch (level) {
+    case MPI_THREAD_SINGLE: return "MPI_THREAD_SINGLE";
+    case MPI_THREAD_FUNNELED: return "MPI_THREAD_FUNNELED";
+    case MPI_THREAD_SERIALIZED: return "MPI_THREAD_SERIALIZED";
+    default: return "MPI_THREAD_MULTIPLE";
+  }
 }
 
 /// The one owner of a communicator.

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "overlap/clock.hpp"
+#include "overlap/mpi_calls.hpp"
 #include "overlap/programs/one_sided.hpp"
 #include "overlap/programs/spare_core.hpp"
 
@@ -22,22 +23,13 @@ std::string_view variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-const char* level_name(int level) {
-  switch (level) {
-    case MPI_THREAD_SINGLE: return "MPI_THREAD_SINGLE";
-    case MPI_THREAD_FUNNELED: return "MPI_THREAD_FUNNELED";
-    case MPI_THREAD_SERIALIZED: return "MPI_THREAD_SERIALIZED";
-    default: return "MPI_THREAD_MULTIPLE";
-  }
-}
-
 /// Returns the level that MPI_Init gives: MPI_THREAD_SINGLE, unless a variable of the MPI says
 /// otherwise.
 int level_of_init() {
   const std::string_view number = variable("OMPI_MPI_THREAD_LEVEL");
   const std::string_view name = variable("MPIR_CVAR_DEFAULT_THREAD_LEVEL");
   for (const int level : {MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE})
-    if (number == std::to_string(level) || name == level_name(level)) return level;
+    if (number == std::to_string(level) || name == thread_level_name(level)) return level;
   return MPI_THREAD_SINGLE;
 }
 
@@ -102,7 +94,8 @@ void Layer::start_driver(int required, int provided) {
   }
   if (provided < MPI_THREAD_MULTIPLE) {
     const bool kept = wanted_level(required) < MPI_THREAD_MULTIPLE;
-    note_ = std::string("no thread makes progress, because MPI provides ") + level_name(provided) +
+    note_ = std::string("no thread makes progress, because MPI provides ") +
+            thread_level_name(provided) +
             (kept ? " (the program may use one-sided communication, which this MPI does not have "
                     "with MPI_THREAD_MULTIPLE); calls of the program do"
                   : "; calls of the program do");
@@ -178,9 +171,10 @@ void Layer::report() noexcept {
     const std::string text =
         "{\"version\": 1, \"rank\": " + std::to_string(rank_) +
         ", \"ranks\": " + std::to_string(ranks_) + ", \"host\": " + json_text(host) +
-        ", \"pid\": " + std::to_string(::getpid()) + ", \"asked\": \"" + level_name(required_) +
-        "\", \"provided\": \"" + level_name(provided_) + "\", \"progress\": " + json_text(note_) +
-        ", \"decision\": \"" + decision + "\", \"with_ns\": " + std::to_string(trial_.with_ns()) +
+        ", \"pid\": " + std::to_string(::getpid()) + ", \"asked\": \"" +
+        thread_level_name(required_) + "\", \"provided\": \"" + thread_level_name(provided_) +
+        "\", \"progress\": " + json_text(note_) + ", \"decision\": \"" + decision +
+        "\", \"with_ns\": " + std::to_string(trial_.with_ns()) +
         ", \"without_ns\": " + std::to_string(trial_.without_ns()) +
         ", \"processor_ns\": " + std::to_string(driver_.processor_ns()) + ", \"sites\": [" +
         sites_.json() + "]}\n";
