@@ -130,7 +130,7 @@ def _show(plan: Plan, folder: Path, status: int, load: Load | None) -> None:
         if plan.report:
             report = _report(plan, folder, status)
             report.load = load
-            report.overlap = overlap.to_json() if overlap else None
+            report.overlap = overlap.to_json() if overlap and plan.report != "text" else None
             _write(report, plan.report, overlap)
         if plan.trace:
             summary = trace.merge(folder / "trace", plan.trace)

@@ -78,7 +78,8 @@ class OverlapReport:
                 for name in COUNTERS:
                     site.counts[name] += row[name]
         for site in merged.values():
-            site.symbol = site.symbol or symbol_of(site.object, site.offset)
+            # The process knows names of exported functions only, and no lines.
+            site.symbol = symbol_of(site.object, site.offset) or site.symbol
         return sorted(merged.values(), key=_quietness)
 
     def to_json(self) -> dict[str, Any]:

@@ -76,6 +76,23 @@ TEST(GainTrial, DrivesAgainWhenALoopEndsInItsTrial) {
   for (int i = 0; i <= GainTrial::kLost; ++i)
     loop.run(trial, 1, kPlace + 16 * std::uintptr_t(i + 1));
   EXPECT_TRUE(trial.driving());
+  // The next loop completes its messages in two places.
+  loop.run(trial, 1, kPlace);
+  for (int i = 0; i < kTrial; ++i) {
+    loop.run(trial, 1, kPlace);
+    loop.run(trial, 1, kPlace + 8);
+  }
+  EXPECT_TRUE(trial.decided());
+}
+
+TEST(GainTrial, ADecisionEndsWithItsLoop) {
+  GainTrial trial;
+  Loop(11'000'000, 10'000'000).run(trial, kTrial);
+  ASSERT_FALSE(trial.driving());
+  Loop later(5'000'000, 10'000'000);
+  later.run(trial, GainTrial::kLost + 1 + kTrial, kPlace + 8);
+  EXPECT_TRUE(trial.decided());
+  EXPECT_TRUE(trial.driving());
 }
 
 }  // namespace

@@ -111,6 +111,20 @@ def test_operation_moves_while_the_program_computes(
         assert all(s["symbol"].startswith("outside exchange.c:") for s in found["sites"])
 
 
+def test_operation_that_waitany_left_moves_on(
+    outboard: Outboard, environment: dict[str, str], programs: Programs, tmp_path: Path
+) -> None:
+    # The addresses of a program without PIE are those of its file.
+    program = programs.program("exchange.c", "-no-pie")
+    report = tmp_path / "report.json"
+    words = job(programs, 2, program, "waitany", tmp_path / "arrived")
+    result = run(outboard, environment, words, "--overlap=on", "--report", f"json:{report}")
+    assert result.returncode == 0, result.stderr
+    if shutil.which("addr2line"):
+        symbols = [s["symbol"] for s in reported(report)["sites"]]
+        assert any(s.startswith("outside_after_waitany exchange.c:") for s in symbols), symbols
+
+
 def test_the_oracle_sees_a_program_without_the_layer(
     outboard: Outboard, environment: dict[str, str], programs: Programs, tmp_path: Path
 ) -> None:

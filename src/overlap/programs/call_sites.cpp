@@ -1,6 +1,7 @@
 #include "overlap/programs/call_sites.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <cstdio>
 
@@ -26,9 +27,14 @@ std::string CallSites::json() {
   std::string all;
   for (const auto& [place, site] : sites_) {
     Dl_info info{};
+    const link_map* object = nullptr;
     // The place is a return address; the call itself lies before it.
-    const bool known = ::dladdr(reinterpret_cast<void*>(place - 1), &info) != 0;
-    const auto base = known ? reinterpret_cast<std::uintptr_t>(info.dli_fbase) : 0;
+    const bool known = ::dladdr1(reinterpret_cast<void*>(place - 1), &info,
+                                 const_cast<void**>(reinterpret_cast<const void**>(&object)),
+                                 RTLD_DL_LINKMAP) != 0;
+    // Debug information has the addresses of the file. Those of a program that is linked to one
+    // place are the addresses in memory.
+    const std::uintptr_t base = known ? object->l_addr : 0;
     const std::string symbol = known && info.dli_sname != nullptr ? info.dli_sname : "";
     all += all.empty() ? "\n" : ",\n";
     all += "  {\"call\": " + json_text(site.function) +

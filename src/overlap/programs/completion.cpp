@@ -13,8 +13,13 @@ Completion::Completion(std::uintptr_t place, const char* function, bool tests) n
 
 Completion::~Completion() {
   if (!tests_) layer_.driver().program_drives(-1);
-  for (const Taken& left : taken_)
-    if (left.is_held()) layer_.operations().add(left.operation);
+  bool goes_on = false;
+  for (const Taken& left : taken_) {
+    if (!left.is_held()) continue;
+    layer_.operations().add(left.operation);
+    goes_on = goes_on || left.operation.done_ns == 0;
+  }
+  if (goes_on) layer_.driver().wake();  // it may sleep since they were taken
 }
 
 void Completion::take(int index, MPI_Request request, const MPI_Request* at,
@@ -29,13 +34,13 @@ void Completion::take(int index, MPI_Request request, const MPI_Request* at,
   }
 }
 
-void Completion::finish(const int* indices, int count, bool all) noexcept {
+void Completion::finish(const int* indices, int count, int first, bool all) noexcept {
   if (taken_.empty()) return;
   const std::int64_t now = now_ns();
   // MPICH 4.0 counts from 0 in mpi_f08, so the handles have a say.
   const auto is_done = [&](const Taken& taken) {
     return all || !taken.is_held() ||
-           std::find(indices, indices + count, taken.index) != indices + count;
+           std::find(indices, indices + count, first + taken.index) != indices + count;
   };
   CallSite call{function_, 1, 0, 0, 0, now - arrived_ns_};
   std::int64_t first_start = arrived_ns_;

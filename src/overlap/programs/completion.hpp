@@ -28,8 +28,11 @@ class Completion {
     take(index, PMPI_Request_f2c(*at), nullptr, at, *at);
   }
   /// The call has completed all requests, or those with these numbers. Without either, none.
-  void finish_all() noexcept { finish(nullptr, 0, true); }
-  void finish(const int* indices, int count) noexcept { finish(indices, count, false); }
+  void finish_all() noexcept { finish(nullptr, 0, 0, true); }
+  /// @param first the number of the first request: 0 in C, 1 in Fortran
+  void finish(const int* indices, int count, int first = 0) noexcept {
+    finish(indices, count, first, false);
+  }
   /// The call failed. What its requests do is not known, and they are left alone.
   void fail() noexcept { taken_.clear(); }
 
@@ -49,7 +52,7 @@ class Completion {
   };
   void take(int index, MPI_Request request, const MPI_Request* at, const MPI_Fint* at_fortran,
             MPI_Fint before) noexcept;
-  void finish(const int* indices, int count, bool all) noexcept;
+  void finish(const int* indices, int count, int first, bool all) noexcept;
 
   Layer& layer_;
   const std::uintptr_t place_;

@@ -86,7 +86,7 @@ void say(const std::string& sentence) {
   std::fprintf(stderr, "outboard: overlap: %s\n", sentence.c_str());
 }
 
-/// Returns the objects of the process that have functions of MPI, the program itself first.
+/// Returns the loaded libraries that have functions of MPI.
 std::vector<void*> objects_with_mpi() {
   std::vector<void*> found;
   const auto add = [](dl_phdr_info* info, std::size_t, void* all) {

@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "overlap/programs/completion.hpp"
@@ -18,6 +19,10 @@
 
 namespace ob::overlap {
 namespace {
+
+// The numbers of requests that MPI returns are read as those of C, and begin at 1.
+static_assert(std::is_same_v<MPI_Fint, int>);
+constexpr int kFirst = 1;
 
 #define OB_NAME(upper, lower, n) k##upper,
 enum Name { OB_MPI_INTERCEPTED(OB_NAME) };
@@ -40,7 +45,6 @@ class ErrorCode {
   ErrorCode(const ErrorCode&) = delete;
   ErrorCode& operator=(const ErrorCode&) = delete;
   MPI_Fint* get() { return code_; }
-  void set(int code) { *code_ = MPI_Fint(code); }
   bool ok() const { return *code_ == MPI_SUCCESS; }
 
  private:
@@ -89,9 +93,16 @@ void Init_thread(MPI_Fint* required, MPI_Fint* provided, void* ierror) {
 
 template <bool f08>
 void Init(void* ierror) {
-  MPI_Fint required = MPI_THREAD_SINGLE;
+  MPI_Fint usual = level_of_init();
   MPI_Fint provided = MPI_THREAD_SINGLE;
-  Init_thread<f08>(&required, &provided, ierror);
+  if (Layer::instance().wanted_level(usual) != usual)
+    return Init_thread<f08>(&usual, &provided, ierror);
+  const Nesting nesting;
+  ErrorCode error(ierror);
+  call_original<kInit, f08>(error.get());
+  if (!error.ok()) return;
+  PMPI_Query_thread(&provided);
+  Layer::instance().initialised(provided, provided);
 }
 
 template <bool f08>
@@ -131,14 +142,6 @@ void add_all(Completion& completion, int count, const MPI_Fint* requests) {
   for (int i = 0; i < count; ++i) completion.add_fortran(i, requests + i);
 }
 
-/// Accounts for the numbers of requests that MPI returned, which begin at 1 in Fortran.
-void finish_fortran(Completion& completion, const MPI_Fint* indices, int count) {
-  for (int i = 0; i < count; ++i) {
-    const int index = indices[i] == MPI_UNDEFINED ? -1 : int(indices[i]) - 1;
-    completion.finish(&index, 1);
-  }
-}
-
 template <bool f08>
 void Request_free(MPI_Fint* request, void* ierror) {
   Completion completion(OB_PLACE, "MPI_Request_free", true);
@@ -172,7 +175,7 @@ void Waitany(MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, void* status,
   ErrorCode error(ierror);
   add_all(completion, *count, requests);
   call_original<kWaitany, f08>(count, requests, index, status, error.get());
-  error.ok() ? finish_fortran(completion, index, 1) : completion.fail();
+  error.ok() ? completion.finish(index, 1, kFirst) : completion.fail();
 }
 
 template <bool f08>
@@ -185,7 +188,7 @@ void Waitsome(MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done, MPI_Fint* ind
   if (!error.ok())
     completion.fail();
   else if (*done != MPI_UNDEFINED)
-    finish_fortran(completion, indices, *done);
+    completion.finish(indices, *done, kFirst);
 }
 
 template <bool f08>
@@ -222,7 +225,7 @@ void Testany(MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* fla
   if (!error.ok())
     completion.fail();
   else if (*flag)
-    finish_fortran(completion, index, 1);
+    completion.finish(index, 1, kFirst);
 }
 
 template <bool f08>
@@ -235,7 +238,7 @@ void Testsome(MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done, MPI_Fint* ind
   if (!error.ok())
     completion.fail();
   else if (*done != MPI_UNDEFINED)
-    finish_fortran(completion, indices, *done);
+    completion.finish(indices, *done, kFirst);
 }
 
 struct Function {

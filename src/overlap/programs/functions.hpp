@@ -7,8 +7,8 @@
 
 namespace ob::overlap {
 
-/// Messages that are shorter arrive with the eager protocol of every MPI. To watch them would cost
-/// more than it gains.
+/// Shorter messages are not watched. Most MPIs send them eagerly, and to watch them would cost more
+/// than it gains.   Unit: bytes
 inline constexpr std::int64_t kSmallestMessage = 16 * 1024;
 
 /// Notes how deep a thread is in functions of the layer, because the functions of some MPIs for

@@ -22,7 +22,7 @@ void GainTrial::arrive(std::uintptr_t place, std::int64_t now_ns) {
   }
   if (place != place_) {
     // Other places are parts of the same loop, unless the place itself stays away.
-    if (++elsewhere_ > kLost && state_ == State::trying) restart(true);
+    if (++elsewhere_ > kLost) restart(true);
     return;
   }
   elsewhere_ = 0;
@@ -66,6 +66,7 @@ void GainTrial::decide() {
 void GainTrial::restart(bool driving) {
   state_ = State::looking;
   driving_ = driving;
+  elsewhere_ = 0;
   seen_.clear();
   intervals_ = {};
 }

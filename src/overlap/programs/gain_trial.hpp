@@ -16,7 +16,8 @@ class GainTrial {
   static constexpr int kBlocks = 3;         ///< of each state
   static constexpr int kFirstArrivals = 4;  ///< before a place counts as a loop
   static constexpr int kAgain = 1000;       ///< arrivals after which the trial starts again
-  static constexpr int kLost = 200;         ///< arrivals elsewhere after which the loop is over
+  static constexpr int kLost = 200;  ///< arrivals elsewhere after which the loop is over, and with
+                                     ///< it the decision
   static constexpr double kLeastGain = 0.01;
 
   /// Tells of the end of a completion call at `place`.

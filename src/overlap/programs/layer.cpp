@@ -23,8 +23,8 @@ std::string_view variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Returns the level that MPI_Init gives: MPI_THREAD_SINGLE, unless a variable of the MPI says
-/// otherwise.
+}  // namespace
+
 int level_of_init() {
   const std::string_view number = variable("OMPI_MPI_THREAD_LEVEL");
   const std::string_view name = variable("MPIR_CVAR_DEFAULT_THREAD_LEVEL");
@@ -32,8 +32,6 @@ int level_of_init() {
     if (number == std::to_string(level) || name == thread_level_name(level)) return level;
   return MPI_THREAD_SINGLE;
 }
-
-}  // namespace
 
 Layer& Layer::instance() {
   alignas(Layer) static char memory[sizeof(Layer)];
@@ -56,8 +54,7 @@ int Layer::wanted_level(int required) const noexcept {
 int Layer::initialise(int* argc, char*** argv) {
   int provided = MPI_THREAD_SINGLE;
   const int usual = level_of_init();
-  if (wanted_level(usual) == MPI_THREAD_MULTIPLE && usual != MPI_THREAD_MULTIPLE)
-    return initialise(argc, argv, usual, provided);
+  if (wanted_level(usual) != usual) return initialise(argc, argv, usual, provided);
   const int rc = PMPI_Init(argc, argv);
   if (rc != MPI_SUCCESS) return rc;
   PMPI_Query_thread(&provided);
@@ -83,6 +80,9 @@ void Layer::initialised(int required, int provided) {
   provided_ = provided;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   PMPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+  const std::string mode(variable("OUTBOARD_MPI_OVERLAP"));
+  if (!mode.empty() && mode != "auto" && mode != "on" && mode != "count")
+    say("OUTBOARD_MPI_OVERLAP is '" + mode + "', which is not auto, on or count; auto it is");
   start_driver(required, provided);
   active_ = true;
 }
@@ -179,9 +179,9 @@ void Layer::report() noexcept {
         ", \"processor_ns\": " + std::to_string(driver_.processor_ns()) + ", \"sites\": [" +
         sites_.json() + "]}\n";
     std::FILE* const file = std::fopen(path.c_str(), "we");
-    if (file == nullptr || std::fputs(text.c_str(), file) < 0)
-      say("the report was not written to " + path);
-    if (file != nullptr) std::fclose(file);
+    bool written = file != nullptr && std::fputs(text.c_str(), file) >= 0;
+    if (file != nullptr) written = std::fclose(file) == 0 && written;
+    if (!written) std::fprintf(stderr, "outboard: overlap: cannot write %s\n", path.c_str());
   } catch (...) {
     std::fputs("outboard: overlap: no memory for the report\n", stderr);
   }

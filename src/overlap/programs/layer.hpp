@@ -15,6 +15,10 @@
 
 namespace ob::overlap {
 
+/// Returns the level that MPI_Init gives: MPI_THREAD_SINGLE, unless a variable of the MPI says
+/// otherwise.
+int level_of_init();
+
 /// Holds the layer's parts from the program's MPI_Init to its MPI_Finalize. There is one for each
 /// process, and it is never destroyed: threads of the program may use it until the end.
 class Layer {
@@ -62,7 +66,7 @@ class Layer {
   int provided_ = MPI_THREAD_SINGLE;
   int rank_ = 0;
   int ranks_ = 1;
-  std::string note_;  ///< who makes progress, and why
+  std::string note_;  ///< a sentence that names the part that makes progress, and the reason
   Operations operations_;
   Driver driver_{operations_};
   CallSites sites_;

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <string_view>
 
 namespace ob::overlap {
@@ -43,11 +42,15 @@ Dynamic read_dynamic(const dl_phdr_info& info) {
 }
 
 bool makes_windows(std::string_view name) {
+  constexpr std::string_view kStem = "MPI_Win_";
+  if (!name.starts_with(kStem) && !name.starts_with("mpi_win_")) return false;
+  const std::string_view function = name.substr(kStem.size());
   // MPI_Win_allocate_shared works at every level, and is no reason.
-  for (const std::string_view function : {"create", "create_dynamic", "allocate"})
-    for (const std::string_view stem : {"MPI_Win_", "mpi_win_"})
-      for (const std::string_view end : {"", "_", "_f08_"})
-        if (name == std::string(stem).append(function).append(end)) return true;
+  for (const std::string_view maker : {"create", "create_dynamic", "allocate"}) {
+    if (!function.starts_with(maker)) continue;
+    const std::string_view end = function.substr(maker.size());
+    if (end.empty() || end == "_" || end == "_f08_") return true;
+  }
   return false;
 }
 
@@ -75,14 +78,18 @@ int look(dl_phdr_info* info, std::size_t, void*) {
   return refers_to_windows(read_dynamic(*info)) ? 1 : 0;
 }
 
+// The MPI of the process may be another one than that of the build.
+bool is_open_mpi_4() noexcept {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  PMPI_Get_library_version(text, &length);
+  return std::string_view(text).starts_with("Open MPI v4.");
+}
+
 }  // namespace
 
 bool one_sided_needs_level(int required) noexcept {
-#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
-  return required < MPI_THREAD_MULTIPLE && ::dl_iterate_phdr(look, nullptr) != 0;
-#else
-  return required > MPI_THREAD_MULTIPLE && ::dl_iterate_phdr(look, nullptr) != 0;  // never
-#endif
+  return required < MPI_THREAD_MULTIPLE && is_open_mpi_4() && ::dl_iterate_phdr(look, nullptr) != 0;
 }
 
 }  // namespace ob::overlap

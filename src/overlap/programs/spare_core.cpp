@@ -1,10 +1,12 @@
 #include "overlap/programs/spare_core.hpp"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <initializer_list>
+
+#include "base/machine.hpp"
 
 namespace ob::overlap {
 namespace {
@@ -22,10 +24,7 @@ long number_in(std::initializer_list<const char*> variables) {
 }  // namespace
 
 SpareCore find_spare_core() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (::sched_getaffinity(0, sizeof mask, &mask) != 0) CPU_SET(0, &mask);
-  const long cores = CPU_COUNT(&mask);
+  const long cores = usable_cores();
   const long online = std::max(::sysconf(_SC_NPROCESSORS_ONLN), cores);
   const long local = number_in(
       {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"});

@@ -1,5 +1,5 @@
 #pragma once
-// Whether a process of an MPI job has a core that its own threads do not need.
+// Tells whether a process of an MPI job has a core that its own threads do not need.
 
 #include <string>
 

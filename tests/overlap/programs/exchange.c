@@ -3,6 +3,8 @@
  *   exchange message FILE | collective FILE | persistent FILE
  *       rank 0 starts an operation, and stays outside of MPI until rank 1, which has completed it,
  *       makes FILE. It gives up after 20 s, or OUTSIDE_S.
+ *   exchange waitany FILE
+ *       the same with a message that is left over from MPI_Waitany
  *   exchange random SEED ROUNDS   checks every element of random exchanges
  *   exchange level N              shows the thread levels that the program sees
  *   exchange truncated            shows the error of a receive that is too short
@@ -68,6 +70,33 @@ static void outside(const char* kind, const char* file) {
   if (rank == 1) make(file);
   check(data, LARGE, 7);
   if (rank == 0 && persistent) MPI_Request_free(&request);
+  free(data);
+}
+
+/* Rank 1 receives the large message only after rank 0 has left MPI_Waitany with the small one. */
+static void outside_after_waitany(const char* file) {
+  unsigned char* data = malloc(LARGE);
+  char small = 0, ready[4096];
+  snprintf(ready, sizeof ready, "%s.ready", file);
+  if (rank == 0) {
+    MPI_Request requests[2];
+    int index = -1;
+    fill(data, LARGE, 7);
+    MPI_Irecv(&small, 1, MPI_CHAR, 1, 4, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(data, LARGE, MPI_BYTE, 1, 5, MPI_COMM_WORLD, &requests[1]);
+    MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
+    if (index != 0) fail("MPI_Waitany completed a message that nobody receives");
+    nap_ms(100); /* the thread of the layer may go to sleep */
+    make(ready);
+    wait_outside(file);
+    MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+  } else if (rank == 1) {
+    MPI_Send(&small, 1, MPI_CHAR, 0, 4, MPI_COMM_WORLD);
+    wait_outside(ready);
+    MPI_Recv(data, LARGE, MPI_BYTE, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    make(file);
+    check(data, LARGE, 7);
+  }
   free(data);
 }
 
@@ -216,6 +245,8 @@ int main(int count, char** words) {
     printf("provided %d queried %d\n", provided, queried);
   else if (strcmp(kind, "random") == 0)
     random_rounds((unsigned)atoi(words[2]), atoi(words[3]));
+  else if (strcmp(kind, "waitany") == 0)
+    outside_after_waitany(words[2]);
   else if (strcmp(kind, "truncated") == 0)
     truncated();
   else if (strcmp(kind, "loop") == 0 || strcmp(kind, "busy") == 0)
