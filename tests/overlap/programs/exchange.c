@@ -22,14 +22,15 @@
 
 static int rank, ranks;
 
-static void fail(const char* what) {
-  fprintf(stderr, "rank %d: %s\n", rank, what);
-  MPI_Abort(MPI_COMM_WORLD, 3);
-}
-
 static void nap_ms(double ms) {
   const struct timespec time = {(time_t)(ms / 1e3), (long)((ms - 1e3 * (long)(ms / 1e3)) * 1e6)};
   nanosleep(&time, NULL);
+}
+
+static void fail(const char* what) {
+  fprintf(stderr, "rank %d: %s\n", rank, what);
+  nap_ms(200); /* MPICH's launcher loses what it has not forwarded before the end */
+  MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
 static void wait_outside(const char* file) {
