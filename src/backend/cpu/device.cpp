@@ -6,6 +6,7 @@
 
 #include "backend/cpu/fft_plan.hpp"
 #include "device/kernels/launch_run.hpp"
+#include "device/stopwatch.hpp"
 
 namespace ob::cpu {
 namespace {
@@ -102,8 +103,9 @@ Result<std::shared_ptr<HostQueue>> CpuDevice::make_queue(const std::string& name
   return std::shared_ptr<HostQueue>(std::make_shared<LaunchQueue>(name, account));
 }
 
-// Launches that run together have one turn, the predicted time of which is that of the first. The
-// runner ends them after a short time, so they hold up others for that time and one kernel.
+// Launches that run together have one turn, the predicted time of which is that of the first. So
+// those that are known to take long do not go along with another one. The runner ends the request
+// after a short time, so it holds up others for that time and one kernel, which is the last one.
 void CpuDevice::submit_launch(HostQueue& queue, std::unique_ptr<PendingLaunch> launch) {
   auto place = static_cast<LaunchQueue&>(queue).place(std::move(launch));  // see make_queue()
   // The queue outlives its commands.
@@ -111,10 +113,18 @@ void CpuDevice::submit_launch(HostQueue& queue, std::unique_ptr<PendingLaunch> l
     if (place.entry->outcome) return *place.entry->outcome;
     PendingLaunch& first = *place.entry->launch;
     OB_RETURN_IF_ERROR(first.prepare(report.plan_ns));
-    return time_.spend(first.computation(on->account()), report, [&] {
-      const KernelCaller caller = kernel_caller_of(*on);
-      return place.run->run(place.entry, *on, &caller);
-    });
+    const auto known_s = [&](const PendingLaunch& launch) {
+      return time_.predict(launch.computation(on->account()));
+    };
+    OB_ASSIGN_OR_RETURN(const auto turn, time_.take_turn(first.computation(on->account()), report));
+    const KernelCaller caller = kernel_caller_of(*on);
+    const Stopwatch watch;
+    const LaunchRun::Request request =
+        place.run->run(place.entry, *on, &caller,
+                       [&](const PendingLaunch& launch) { return known_s(launch) == 0; });
+    time_.count(request.last->computation(on->account()), watch.elapsed_ns(), request.status,
+                report);
+    return *place.entry->outcome;
   });
 }
 

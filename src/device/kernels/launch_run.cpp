@@ -29,8 +29,8 @@ std::vector<std::shared_ptr<LaunchRun::Entry>> LaunchRun::from(const std::shared
 
 // A request ends before all its launches have run if they take long. It costs something to prepare
 // the others, so the next request has at most twice as many as ran.
-Status LaunchRun::run(const std::shared_ptr<Entry>& first, HostQueue& queue,
-                      const KernelCaller* caller) {
+LaunchRun::Request LaunchRun::run(const std::shared_ptr<Entry>& first, HostQueue& queue,
+                                  const KernelCaller* caller, const GoesAlong& goes_along) {
   const std::size_t most = std::min(next_most_, first->launch->most_together());
   const std::vector<std::shared_ptr<Entry>> all = from(first, most);
   std::vector<PendingLaunch*> launches{first->launch.get()};
@@ -39,15 +39,17 @@ Status LaunchRun::run(const std::shared_ptr<Entry>& first, HostQueue& queue,
     PendingLaunch& launch = *all[i]->launch;
     // One that does not fit its kernel fails in its own turn.
     if (!launch.has_module_of(*first->launch) || !launch.prepare(waited_ns).ok()) break;
+    if (!goes_along(launch)) break;
     launches.push_back(&launch);
   }
   std::size_t ran = 0;
-  Status status = PendingLaunch::run_some(launches, queue, caller, ran);
+  Request request;
+  request.status = PendingLaunch::run_some(launches, queue, caller, ran);
   next_most_ = 2 * std::max<std::size_t>(1, ran);
-  for (std::size_t i = 1; i < ran; ++i) all[i]->outcome = Status();
-  if (ran == 0) return status;
-  if (!status.ok()) all[ran]->outcome = std::move(status);
-  return {};
+  for (std::size_t i = 0; i < ran; ++i) all[i]->outcome = Status();
+  if (!request.status.ok()) all[ran]->outcome = request.status;
+  request.last = launches[request.status.ok() ? ran - 1 : ran];
+  return request;
 }
 
 LaunchQueue::Place LaunchQueue::place(std::unique_ptr<PendingLaunch> launch) {

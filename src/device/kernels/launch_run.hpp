@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,16 +22,24 @@ class LaunchRun {
  public:
   struct Entry {
     std::unique_ptr<PendingLaunch> launch;
-    std::optional<Status> outcome;  ///< of a launch that has run with one before it
+    std::optional<Status> outcome;  ///< of a launch that has run
   };
+  /// Launches that ran together.
+  struct Request {
+    Status status;                  ///< of the last of them
+    PendingLaunch* last = nullptr;  ///< the one that ran last, or failed
+  };
+  using GoesAlong = std::function<bool(const PendingLaunch&)>;
 
   /// Threads: the submitter of the queue
   std::shared_ptr<Entry> append(std::unique_ptr<PendingLaunch> launch);
   /// Runs the launch of this entry and as many behind it as the runner takes with it. Notes the
-  /// outcomes of those that ran.   @returns the outcome of the first
+  /// outcomes of those that ran.
+  /// @param goes_along says of a prepared launch whether it may run in the turn of another one
   /// Threads: the one that runs the commands of the queue
   /// @pre the launch is prepared and has no outcome
-  Status run(const std::shared_ptr<Entry>& first, HostQueue& queue, const KernelCaller* caller);
+  Request run(const std::shared_ptr<Entry>& first, HostQueue& queue, const KernelCaller* caller,
+              const GoesAlong& goes_along);
 
  private:
   std::vector<std::shared_ptr<Entry>> from(const std::shared_ptr<Entry>& first, std::size_t most);

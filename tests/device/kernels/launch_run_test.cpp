@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -25,6 +26,7 @@ struct Log {
   std::uint32_t fails = UINT32_MAX;  // the number of the launch that fails
   std::size_t most = 32;             // most_together()
   std::size_t takes = SIZE_MAX;      // launches that a request takes at most
+  int go_along = INT_MAX;            // launches that may run in the turn of another one
 };
 
 class NotingProgram final : public KernelProgram {
@@ -96,7 +98,10 @@ class LaunchRunTest : public testing::Test {
     queue.submit({}, [this, place = std::move(place)](QueueReport& report) -> Status {
       if (place.entry->outcome) return *place.entry->outcome;
       OB_RETURN_IF_ERROR(place.entry->launch->prepare(report.plan_ns));
-      return place.run->run(place.entry, queue, nullptr);
+      const LaunchRun::Request request = place.run->run(
+          place.entry, queue, nullptr, [this](const PendingLaunch&) { return log.go_along-- > 0; });
+      EXPECT_NE(request.last, nullptr);
+      return *place.entry->outcome;
     });
   }
   void other_command(std::uint32_t number) {
@@ -145,6 +150,18 @@ TEST_F(LaunchRunTest, LongLaunchesPrepareFewOthers) {
   EXPECT_LE(log.together, 210u);
 }
 
+TEST_F(LaunchRunTest, LaunchesThatMayNotGoAlongHaveTheirOwnTurn) {
+  const ModuleId module = load();
+  log.go_along = 0;
+  const auto gate = held();
+  for (std::uint32_t i = 0; i < 20; ++i) launch(module, i);
+  gate->open();
+  EXPECT_TRUE(queue.synchronize().status.ok());
+  EXPECT_EQ(log.numbers, count(20));
+  EXPECT_EQ(log.requests, 20u);
+  EXPECT_EQ(log.most_together, 1u);
+}
+
 TEST_F(LaunchRunTest, AFailureIsThatOfItsLaunch) {
   const ModuleId module = load();
   log.fails = 7;
@@ -187,6 +204,7 @@ TEST_F(LaunchRunTest, RandomCommandsKeepTheirOrder) {
     log = {};
     log.takes = test::uniform<std::size_t>(random, 1, 40);
     log.most = test::uniform<std::size_t>(random, 1, 40);
+    log.go_along = test::uniform(random, 0, 120);
     const auto commands = test::uniform<std::uint32_t>(random, 1, 120);
     if (round % 2 == 0) log.fails = test::uniform<std::uint32_t>(random, 0, 150);
     const auto gate = held();
