@@ -29,8 +29,8 @@ constexpr std::size_t kStages = 3;
 
 // A write into memory that no command uses any more is one copy, straight into the device's memory
 // if the host maps it. So no slab takes the memory of another there.
-std::size_t stage_count(const outboard::Device& device, std::size_t parts) {
-  return device.facts().host_visible != 0 ? parts : std::min(kStages, parts);
+std::size_t stage_count(bool mapped, std::size_t parts) {
+  return mapped ? parts : std::min(kStages, parts);
 }
 
 int part_count(const Parameters& p, const Domain& domain) {
@@ -63,6 +63,7 @@ TravellingFluid::TravellingFluid(const outboard::Device& device, const Parameter
       up_(device),
       work_(device),
       down_(device),
+      mapped_(device.facts().host_visible != 0),
       parts_(static_cast<std::size_t>(part_count(parameters, domain))),
       part_of_layer_(static_cast<std::size_t>(domain.layers)),
       capacity_(part_capacity(parameters, domain)),
@@ -76,7 +77,7 @@ TravellingFluid::TravellingFluid(const outboard::Device& device, const Parameter
     part.layers = domain.layers * (k + 1) / parts - part.first_layer;
     std::fill_n(part_of_layer_.begin() + part.first_layer, part.layers, k);
   }
-  for (std::size_t k = 0; k < stage_count(device, parts_.size()); ++k) {
+  for (std::size_t k = 0; k < stage_count(mapped_, parts_.size()); ++k) {
     stages_.push_back(std::make_unique<Stage>(device, capacity_));
   }
 }
@@ -179,11 +180,11 @@ void TravellingFluid::place_parts(const Shift& shift, const std::vector<double>&
 void TravellingFluid::travel(const Collision& collision, Particles& solutes) {
   for (std::size_t k = 0; k < parts_.size(); ++k) {
     send(k, collision);
-    if (stages_are_shared()) receive(k);
+    if (!mapped_) receive(k);
   }
   // The thread that waits for a read of mapped memory makes the copy itself, while the device
   // collides the next slab.
-  for (std::size_t k = 0; k < parts_.size() && !stages_are_shared(); ++k) {
+  for (std::size_t k = 0; k < parts_.size() && mapped_; ++k) {
     receive(k);
     wait(down_);
   }

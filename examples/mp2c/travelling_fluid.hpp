@@ -42,13 +42,13 @@ class TravellingFluid final : public Fluid {
   void wait(const outboard::Queue& queue);
   int part_of(int layer) const { return part_of_layer_[static_cast<std::size_t>(layer)]; }
   Stage& stage(std::size_t number) { return *stages_[number % stages_.size()]; }
-  bool stages_are_shared() const { return stages_.size() < parts_.size(); }
 
   const Parameters parameters_;
   const Domain domain_;
   Neighbours& neighbours_;
   const CollisionKernels kernels_;
   const outboard::Queue up_, work_, down_;
+  const bool mapped_;  ///< the host maps the device's memory
   std::vector<Part> parts_;
   std::vector<int> part_of_layer_;
   std::int64_t capacity_;  ///< particles of a slab
