@@ -29,6 +29,14 @@ constexpr std::string_view kEndedBefore = "the program ended before the first an
 
 }  // namespace
 
+// Short shapes keep the side of their first call, so they wait for the server as long as any call
+// may. Longer ones can go out later, and a fifth of a second is worth the whole wait.
+std::chrono::nanoseconds first_wait(std::chrono::nanoseconds whole, double local_s) noexcept {
+  if (local_s < policy::History::kShortS) return whole;
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::min(1.0, local_s / kWorthWholeWaitS) * whole);
+}
+
 Connector::~Connector() {
   if (thread_.joinable()) thread_.join();
 }
@@ -106,14 +114,6 @@ bool Connector::run(std::function<void()> work) {
   return running_;
 }
 
-// Short shapes keep the side of their first call, so they wait for the server as long as any call
-// may. Longer ones can go out later, and a fifth of a second is worth a wait of 20 ms.
-Connector::Clock::duration Connector::first_wait(double local_s) const noexcept {
-  if (local_s < policy::History::kShortS) return first_wait_;
-  const double part = std::min(1.0, local_s / kWorthWholeWaitS);
-  return std::chrono::duration_cast<Clock::duration>(part * first_wait_);
-}
-
 ReachedServer Connector::reach_in_background(std::size_t server, Need need,
                                              double local_s) noexcept {
   if (const ServerFacts* facts = known(server, need)) return {server, facts};
@@ -127,7 +127,8 @@ ReachedServer Connector::reach_in_background(std::size_t server, Need need,
     if (!running_ && !start(server, need)) return {server, nullptr};
     const auto affordable = std::chrono::duration_cast<Clock::duration>(
         std::chrono::duration<double>(std::min(1.0, policy::LossBudget::kShare * local_s)));
-    const auto deadline = std::max(first_start_ + first_wait(local_s), Clock::now() + affordable);
+    const auto deadline =
+        std::max(first_start_ + first_wait(first_wait_, local_s), Clock::now() + affordable);
     ended_.wait_until(lock, deadline, [this] { return !running_; });
   } catch (...) {  // no memory: not reached
   }

@@ -28,6 +28,11 @@ enum class Need {
   link,   ///< also the measured link
 };
 
+/// Returns how long after the beginning of the first connection a call may wait for it.
+/// @param whole the setting first_wait
+/// @param local_s the time that the call takes here [s]
+std::chrono::nanoseconds first_wait(std::chrono::nanoseconds whole, double local_s) noexcept;
+
 /// A server may take seconds to answer, or never answer (its host is down, its name cannot be
 /// looked up). Mode auto must not wait for that, so a thread connects, and calls run locally until
 /// it is done.   Threads: any
@@ -54,7 +59,7 @@ class Connector {
   ReachedServer reach(std::size_t server, Need need) noexcept;
   /// The same in the background. Returns without facts if this is not done after a wait that a call
   /// of `local_s` seconds can afford; the wait counts as lost time.
-  /// Source: docs/decisions/0031-never-slower.md, point 8
+  /// Source: docs/decisions/0031-never-slower.md, point 9
   ReachedServer reach_in_background(std::size_t server, Need need, double local_s) noexcept;
   /// Measures the link in the background once more, after 0.5, 2 and 8 s in calls: the first time,
   /// the machine may have been busy.
@@ -73,7 +78,6 @@ class Connector {
   ReachedServer connect(std::size_t server) noexcept;
   void measure(ReachedServer& reached) noexcept;
   const ServerFacts* known(std::size_t server, Need need) const noexcept;
-  Clock::duration first_wait(double local_s) const noexcept;
   bool start(std::size_t server, Need need);
   bool run(std::function<void()> work);
 

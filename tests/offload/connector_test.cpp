@@ -168,16 +168,14 @@ TEST(Connector, ALongCallWaitsForAPartOfItsTime) {
   EXPECT_TRUE(client.connections().is_set_aside(0));
 }
 
-// A call that can go out later does not wait as long as a short one, which keeps its side.
-TEST(Connector, ACallThatMayGoOutLaterWaitsForAPartOfTheFirstWait) {
-  const SilentServer server;
-  Client client(server.address(), milliseconds(2000), {4000, 60'000});
-  EXPECT_EQ(client->reach_in_background(0, Need::facts, 5e-3).facts, nullptr);
-  const double part_s = client.budget().lost_s();
-  EXPECT_EQ(client->reach_in_background(0, Need::facts, 4e-3).facts, nullptr);
-  const double rest_s = client.budget().lost_s() - part_s;
-  // 50 ms, and what is left of 2 s.
-  EXPECT_LT(part_s, rest_s);
+TEST(Connector, CallsThatCanGoOutLaterWaitForAPart) {
+  const milliseconds whole{20};
+  EXPECT_EQ(first_wait(whole, 0), whole);
+  EXPECT_EQ(first_wait(whole, 4.9e-3), whole);  // it keeps its side
+  EXPECT_EQ(first_wait(whole, 0.0625), std::chrono::microseconds(6250));
+  EXPECT_EQ(first_wait(whole, 0.2), whole);
+  EXPECT_EQ(first_wait(whole, 1e6), whole);
+  EXPECT_EQ(first_wait(milliseconds(0), 0.1), milliseconds(0));
 }
 
 TEST(Connector, AServerThatFailedIsReachedAgainInTheBackground) {
