@@ -1,5 +1,6 @@
-"""Compares the functions of the device API with those that the test programs of each language call,
-so that a new function is tested in all of them. The programs run in all places.
+"""Compares the functions of the device API with those that each language reaches, so that no
+language misses a new function. C and Fortran must call it in a test program, which runs in all
+places; the headers of C++ and the binding of Python must know it.
 
 cases_test.py HEADER TESTS BINDING
 """
@@ -13,6 +14,14 @@ from pathlib import Path
 
 HEADER, TESTS, BINDING = (Path(a) for a in sys.argv[1:4])
 
+C_COMMENTS = r"/\*.*?\*/|//[^\n]*"
+COMMENTS = {
+    ".c": C_COMMENTS,
+    ".cpp": C_COMMENTS,
+    ".hpp": C_COMMENTS,
+    ".f90": r"![^\n]*",
+    ".py": r"(?m)^\s*#[^\n]*",
+}
 # Functions that a language has no use for.
 ELSEWHERE = {
     "python": {
@@ -25,13 +34,16 @@ ELSEWHERE = {
 
 
 def declared() -> set[str]:
-    text = re.sub(r"/\*.*?\*/", "", HEADER.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(C_COMMENTS, "", HEADER.read_text(encoding="utf-8"), flags=re.DOTALL)
     return set(re.findall(r"\b(ob_\w+)\(", text))
 
 
 def called(files: list[Path]) -> set[str]:
-    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    return set(re.findall(r"\bob_\w+", text))
+    found: set[str] = set()
+    for file in files:
+        text = re.sub(COMMENTS[file.suffix], "", file.read_text(encoding="utf-8"), flags=re.DOTALL)
+        found |= set(re.findall(r"\bob_\w+", text))
+    return found
 
 
 class Cases(unittest.TestCase):

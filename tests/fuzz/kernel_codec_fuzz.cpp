@@ -1,6 +1,7 @@
 // Reads modules, their reports and launches from arbitrary bytes: those of clients, of daemons, and
 // of a process of kernels that was taken over. The first byte chooses what is read. This target
-// also checks that what was read comes back as the same bytes, and stays within its limits.
+// also checks that modules and reports come back as the same bytes, launches with the same
+// contents, and that all stay within their limits.
 
 #include <algorithm>
 #include <cstdint>
@@ -81,6 +82,9 @@ void launch(View bytes) {
   const auto again = describe_launch(
       {message->module, message->kernel, message->groups, message->group_size, arguments});
   expect(again.ok(), "what was read can be said");
+  expect(again->module == message->module && again->kernel == message->kernel &&
+             again->groups == message->groups && again->group_size == message->group_size,
+         "the kernel and its size come back");
   expect(again->arguments.size() == message->arguments.size(), "all arguments come back");
   const std::vector<KernelArgument> second = read_arguments(*again);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
