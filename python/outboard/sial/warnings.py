@@ -7,6 +7,7 @@ from outboard.sial.accesses import assigned_in, read_in
 from outboard.sial.calls import CallGraph
 from outboard.sial.diagnostics import Diagnostics, Note
 from outboard.sial.emit import SCHEDULES
+from outboard.sial.execute import WHOLE_ARRAYS
 from outboard.sial.expressions_of import inside, mentioned
 from outboard.sial.scope import Scope
 from outboard.sial.symbols import Array, Index, Int, Poison, Scalar, Symbol
@@ -75,6 +76,8 @@ def _collectives(graph: CallGraph, diagnostics: Diagnostics) -> None:
         for one in body:
             barrier = isinstance(one, tree.Simple) and one.word.endswith("_barrier")
             waits = isinstance(one, tree.Collective | tree.AssertSame | tree.Broadcast)
+            if isinstance(one, tree.Execute) and one.special:
+                waits = one.special.name in WHOLE_ARRAYS
             if condition and (barrier or waits):
                 text = (
                     "this statement waits for all workers (the condition around it may differ "

@@ -2,6 +2,7 @@
 // once. All workers meet before, so that the servers have everything that was put, and after, so
 // that nobody changes a block that is not written yet.
 
+#include <algorithm>
 #include <utility>
 
 #include "sial/worker/worker.hpp"
@@ -11,6 +12,15 @@ namespace ob::sial {
 Worker::Step Worker::list_statement(WorkerTask task) {
   if (arguments_.size() != 1 || arguments_[0].kind != ArgumentKind::array) {
     return fail("R08 this super-instruction takes a distributed or served array as a whole");
+  }
+  // The compiler refuses this; byte code may come from elsewhere.
+  const auto is_pardo = [this](const ActiveLoop& one) {
+    return program_.loops[one.loop].kind == LoopKind::pardo;
+  };
+  if (std::ranges::any_of(loops_, is_pardo)) {
+    return fail(
+        "R08 this super-instruction stands in a pardo, and all workers have to execute it "
+        "together; move it behind the pardo");
   }
   const std::uint32_t array = arguments_[0].array;
   if (list_stage_ == ListStage::before) {

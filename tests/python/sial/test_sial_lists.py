@@ -321,3 +321,19 @@ def test_the_blocks_that_a_worker_holds(native: paths.Native, tmp_path: Path) ->
     ]
     assert sorted(lines[8:]) == sorted(wanted)
     assert [state["scalars"]["wrong"] for state in json.loads(dump.read_text())] == [0, 0]
+
+
+def test_byte_code_with_a_list_in_a_pardo_is_stopped(
+    native: paths.Native, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = LOAD.replace(
+        "endsial p", "  pardo i, j\n    execute list_to_blocks d\n  endpardo i, j\nendsial p"
+    )
+    assert "S607" in codes(source)
+    monkeypatch.setattr("outboard.sial.parallel.WHOLE_ARRAYS", ())
+    case = Case([2, 3, 1])
+    assert simulate(native, prepare(tmp_path, SAVE, case.job)).returncode == 0
+    done = simulate(native, prepare(tmp_path, source, case.job), "--workers", 3)
+    assert done.returncode == 3
+    line = source.splitlines().index("    execute list_to_blocks d") + 1
+    assert f"p:{line}: error R08 this super-instruction stands in a pardo" in done.stderr
