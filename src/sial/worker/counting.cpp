@@ -46,6 +46,7 @@ Worker::Step Worker::execute_counted() {
                         op == Opcode::push_contraction;
   if (!measures && waits_since_ns_ == 0) {
     const Step step = execute();
+    clock_until_ = 0;  // it may have searched for an iteration, or printed
     if (step == Step::wait) {
       waits_since_ns_ = now_ns();
       if (setting_.trace != nullptr) trace_step({at, 0, waits_since_ns_}, step);
