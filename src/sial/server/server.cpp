@@ -104,11 +104,11 @@ bool BlockServer::enter_generation(StoredArray& array, const Message& message) {
 
 bool BlockServer::enter_access(StoredArray& array, RecordId block, BlockAccess access,
                                const Message& message) {
+  // A get whose answer the worker no longer wants may arrive after a barrier.
+  if (message.epoch < array.accesses.epoch()) return true;
   const bool adds_on =
       access == BlockAccess::accumulate && array.accesses.find(block, message.epoch) != nullptr;
   if (!adds_on && !settle(array, block, message)) return false;
-  // A get whose answer the worker no longer wants may arrive after a barrier.
-  if (message.epoch < array.accesses.epoch()) return true;
   BlockAccesses& before = array.accesses.enter(block, message.epoch);
   bool same = before.worker == message.from;
   if (options_.races_by_iteration) same = same && before.iteration == message.iteration;
