@@ -111,6 +111,7 @@ Status MpiRank::finish(const WorkerSetting& setting) {
 
 Status MpiRank::run_server(const WorkerSetting& setting, BlockServer::Options options) {
   options.server_of = server_of(setting);
+  options.memory_bytes = setting.server_memory_bytes;  // workers count with the same credit
   BlockServer server(options, exchange_);
   if (setting.last_line != nullptr) setting.last_line->begin(*setting.program);
   Rank ended = 0;

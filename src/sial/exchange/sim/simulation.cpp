@@ -20,6 +20,7 @@ Simulation::Simulation(const WorkerSetting& setting, const BlockServer::Options&
       in_order_(seed == 0),
       servers_limited_(server.memory_bytes != 0) {
   setting_.timed = false;
+  setting_.server_memory_bytes = server.memory_bytes;  // workers count with the same credit
   const Rank ranks = setting.workers + setting.servers;
   queued_.resize(setting.servers);
   channels_.resize(static_cast<std::size_t>(ranks) * ranks);
