@@ -23,7 +23,6 @@ void OpenWrites::sent(Rank server, std::uint64_t request, std::uint64_t bytes) {
   if (bytes <= credit_.share) to.shared_bytes += bytes;
   bytes_ += bytes;
   peak_bytes_ = std::max(peak_bytes_, bytes_);
-  peak_writes_ = std::max(peak_writes_, to.writes.size());
 }
 
 void OpenWrites::answered(Rank server, std::uint64_t request) noexcept {

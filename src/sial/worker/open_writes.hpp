@@ -36,8 +36,6 @@ class OpenWrites {
   std::uint64_t bytes() const noexcept { return bytes_; }
   /// Returns the most that bytes() has been.
   std::uint64_t peak_bytes() const noexcept { return peak_bytes_; }
-  /// Returns the highest number of writes that one server had not answered.
-  std::size_t peak_writes() const noexcept { return peak_writes_; }
 
  private:
   struct Write {
@@ -56,7 +54,6 @@ class OpenWrites {
   std::vector<Server> servers_;
   std::uint64_t bytes_ = 0;
   std::uint64_t peak_bytes_ = 0;
-  std::size_t peak_writes_ = 0;
 };
 
 }  // namespace ob::sial
