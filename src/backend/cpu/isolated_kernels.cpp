@@ -26,8 +26,8 @@ using executor::Process;
 // A compiler that takes longer does not end by itself. PoCL takes about a second.
 constexpr auto kLongestCompilation = std::chrono::seconds(60);
 
-// A change of threads each way costs little for this many short launches. Fewer go together if their
-// arguments fill the body of a request.
+// A change of threads each way costs little for this many short launches. Fewer go together if
+// their arguments fill the body of a request.
 constexpr std::size_t kMostTogether = 32;
 
 // Looks for the file by which the loader of OpenCL finds PoCL. To open PoCL itself would load a
