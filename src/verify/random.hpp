@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "base/mixed.hpp"
+
 namespace ob::verify {
 
 /// A random number generator with a separate sequence for each seed.
@@ -12,11 +14,9 @@ class Random {
   explicit Random(std::uint64_t seed) noexcept : state_(seed) {}
 
   std::uint64_t next() noexcept {
-    state_ += 0x9E3779B97F4A7C15ULL;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-    z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
-    return z ^ (z >> 31U);
+    const std::uint64_t number = mixed(state_);
+    state_ += kMixStep;
+    return number;
   }
 
   /// Returns a number in [-1, -1/2] or [1/2, 1]. It is away from 0, so that a product with it hides

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/mixed.hpp"
 #include "sial/builtins/arguments.hpp"
 #include "sial/builtins/builtins.hpp"
 
@@ -25,15 +26,6 @@ Status fill_cyclic(CallContext&, Arguments arguments) {
     value = value >= 20 ? 1 : value + 1;
   });
   return {};
-}
-
-// A bijective mix of 64 bits.   Source: Steele, Lea, Flood: Fast splittable pseudorandom number
-// generators, OOPSLA 2014 (SplitMix64)
-std::uint64_t mixed(std::uint64_t bits) {
-  bits += 0x9e3779b97f4a7c15;
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
-  return bits ^ (bits >> 31);
 }
 
 // The value of an element depends on the seed and its global numbers only, so that it is the same

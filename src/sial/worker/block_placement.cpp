@@ -2,21 +2,12 @@
 
 #include <algorithm>
 
+#include "base/mixed.hpp"
+
 namespace ob::sial {
-namespace {
-
-// Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014
-std::uint64_t scrambled(std::uint64_t value) noexcept {
-  value += 0x9e3779b97f4a7c15;
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
-  return value ^ (value >> 31);
-}
-
-}  // namespace
 
 Rank BlockPlacement::by_rule(std::uint32_t array, std::uint64_t number) const noexcept {
-  if (rule_ == PlacementRule::hash) return static_cast<Rank>(scrambled(number) % servers_);
+  if (rule_ == PlacementRule::hash) return static_cast<Rank>(mixed(number) % servers_);
   if (rule_ == PlacementRule::skewed) {
     const auto segments = geometry_->segments(array, number);
     std::uint64_t sum = 0;
