@@ -393,8 +393,11 @@ int run(ob::apps::Ranks& ranks, Job& job, const ob::apps::SialOptions& options,
   auto device = ob::apps::open_sial_device(options, ranks, *computing.gemm);
   if (!device.ok()) return complain(device.status(), kUsage);
   computing.device = std::move(*device);
-  return run_programs(ranks, job, *programs, progress,
-                      {options, computing, saved, trace.get(), watched});
+  const int status = run_programs(ranks, job, *programs, progress,
+                                  {options, computing, saved, trace.get(), watched});
+  if (trace == nullptr) return status;
+  const Status traced = trace->finish();
+  return traced.ok() || status != 0 ? status : complain(traced, kUsage);
 }
 
 int import_job(const ob::apps::SialOptions& options) {

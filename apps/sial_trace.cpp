@@ -1,8 +1,9 @@
 #include "sial_trace.hpp"
 
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
+
+#include "sial/exchange/steady_time.hpp"
 
 namespace ob::apps {
 namespace {
@@ -15,11 +16,6 @@ constexpr std::uint64_t kMostEvents = 1'000'000;
 
 // Tracks of a rank.
 enum { kStatements = 1, kTransfers = 2 };
-
-std::int64_t clock_ns() noexcept {
-  const auto time = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
-}
 
 Json name_event(const char* what, sial::Rank rank, int track, const std::string& name) {
   return {{"name", what}, {"ph", "M"}, {"pid", rank}, {"tid", track}, {"args", {{"name", name}}}};
@@ -34,15 +30,24 @@ Result<std::unique_ptr<SialTrace>> SialTrace::create(const SialOptions& options,
   if (!file) {
     return Status(Code::unavailable, "cannot write the trace " + path + "; check its folder");
   }
-  return std::unique_ptr<SialTrace>(new SialTrace(std::move(file), options.workers));
+  return std::unique_ptr<SialTrace>(new SialTrace(path, std::move(file), options.workers));
 }
 
-SialTrace::SialTrace(std::ofstream file, sial::Rank workers)
-    : file_(std::move(file)), workers_(workers), origin_ns_(clock_ns()) {}
+SialTrace::SialTrace(std::string path, std::ofstream file, sial::Rank workers)
+    : path_(std::move(path)),
+      file_(std::move(file)),
+      workers_(workers),
+      origin_ns_(sial::steady_ns()) {}
 
-SialTrace::~SialTrace() {
-  if (left_out_ == 0) return;
-  const auto microseconds = static_cast<double>(clock_ns() - origin_ns_) * 1e-3;
+Status SialTrace::finish() {
+  const std::lock_guard lock(mutex_);
+  if (left_out_ != 0) write_left_out();
+  if (file_.flush()) return {};
+  return {Code::unavailable, "the trace " + path_ + " was not written; is the disk full?"};
+}
+
+void SialTrace::write_left_out() {
+  const auto microseconds = static_cast<double>(sial::steady_ns() - origin_ns_) * 1e-3;
   write(Json{{"name", "the trace is full: " + std::to_string(left_out_) + " events are left out"},
              {"ph", "i"},
              {"s", "g"},

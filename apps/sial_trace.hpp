@@ -20,17 +20,20 @@ class SialTrace final : public sial::RunTrace {
   /// @param process its number, the end of the file's name
   /// Errors: unavailable if the file cannot be written
   static Result<std::unique_ptr<SialTrace>> create(const SialOptions& options, sial::Rank process);
-  ~SialTrace() override;
 
   void add(const sial::TraceSlice& slice) override;
   /// Names the ranks whose events follow.
   void name_ranks(sial::Rank first, sial::Rank count);
+  /// Ends the file. Nothing may be added afterwards.   Errors: unavailable if some of it is missing
+  Status finish();
 
  private:
-  SialTrace(std::ofstream file, sial::Rank workers);
+  SialTrace(std::string path, std::ofstream file, sial::Rank workers);
+  void write_left_out();
   void write(const std::string& event);
 
   std::mutex mutex_;
+  const std::string path_;
   std::ofstream file_;
   const sial::Rank workers_;
   const std::int64_t origin_ns_;

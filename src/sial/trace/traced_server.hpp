@@ -1,19 +1,22 @@
 #pragma once
 // A server that notes in a trace how long its messages take.
 
+#include "sial/code/program.hpp"
 #include "sial/server/server.hpp"
-#include "sial/worker/worker.hpp"
+#include "sial/trace/run_trace.hpp"
 
 namespace ob::sial {
 
-/// Has the server handle a message, and notes it.   @pre the run has a trace
-void note_handled(BlockServer& server, const Message& message, const WorkerSetting& setting);
+/// Has the server handle a message, and notes it.
+void note_handled(BlockServer& server, const Message& message, const Program& program,
+                  RunTrace& trace);
 
-/// Has the server handle a message, and notes it if the run has a trace.
-inline void handle_traced(BlockServer& server, const Message& message,
-                          const WorkerSetting& setting) {
-  if (setting.trace == nullptr) return server.receive(message);
-  note_handled(server, message, setting);
+/// Has the server handle a message, and notes it if there is a trace.
+/// @param trace nullptr: there is none
+inline void handle_traced(BlockServer& server, const Message& message, const Program& program,
+                          RunTrace* trace) {
+  if (trace == nullptr) return server.receive(message);
+  note_handled(server, message, program, *trace);
 }
 
 }  // namespace ob::sial
