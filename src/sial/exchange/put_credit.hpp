@@ -20,8 +20,8 @@ struct PutCredit {
   /// Returns the credit of a server.
   /// @param server_memory_bytes its limit; 0: none
   static PutCredit of(std::uint64_t server_memory_bytes, Rank workers) noexcept {
-    // Enough for blocks of 16 MiB from four workers, two of each on their way. Beside a limit it
-    // may take a twentieth, which is more than these two halves of a thirty-second part.
+    // Enough for blocks of 16 MiB from four workers, two of each on their way. With a limit, the
+    // credit is a small part of it.
     constexpr std::uint64_t kWithoutLimit = std::uint64_t{256} << 20;
     constexpr std::uint64_t kPartOfLimit = 32;
     const std::uint64_t all =

@@ -50,7 +50,7 @@ class EpochAccesses {
   std::uint64_t epoch() const noexcept { return epoch_; }
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(accesses_.size()); }
   const BlockAccesses& operator[](std::uint32_t at) const noexcept { return accesses_[at]; }
-  /// Forgets all. The records of the blocks are forgotten too.
+  /// Forgets all accesses. The notes of the records stay, so the caller clears the records too.
   void clear() noexcept { accesses_.clear(); }
 
  private:

@@ -43,6 +43,8 @@ bool keeps_order(const Message& one, const Message& other) noexcept {
 
 void MessageQueue::push(Message message) {
   if (messages_.size() < kReadAhead) readiness_.announce(message);
+  bytes_ += bytes_of(message);
+  peak_bytes_ = std::max(peak_bytes_, bytes_);
   messages_.push_back(std::move(message));
 }
 

@@ -2,6 +2,7 @@
 // The messages that a server has got and not handled yet.
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <optional>
 
@@ -35,15 +36,22 @@ class MessageQueue {
   void push(Message message);
   /// Returns the next message; nothing if there is none, or if all have to wait.
   std::optional<Message> take();
-  bool empty() const noexcept { return messages_.empty(); }
+  /// Notes that a message has been handled, and its block is gone.
+  void handled(const Message& message) noexcept { bytes_ -= bytes_of(message); }
+  /// Returns the most bytes of blocks in messages that were pushed and not handled.
+  std::uint64_t peak_bytes() const noexcept { return peak_bytes_; }
 
  private:
+  static std::uint64_t bytes_of(const Message& message) noexcept {
+    return message.block == nullptr ? 0 : message.block->bytes();
+  }
   bool must_follow_another(std::size_t at) const noexcept;
   Message remove(std::size_t at);
 
   const MessageReadiness& readiness_;
   std::deque<Message> messages_;
   unsigned looks_ = 0;  // in vain, since a message was taken
+  std::uint64_t bytes_ = 0, peak_bytes_ = 0;
 };
 
 }  // namespace ob::sial

@@ -90,7 +90,7 @@ void Worker::begin_checkpoint(Message& result) {
   if (setting_.record == nullptr || !setting_.record->checkpoint_s) return;
   if (result.contribution != Contribution::barrier) return;
   if (code_[result.instruction].op == Opcode::halt) return;
-  const auto passed = static_cast<double>(now_ns() - checkpoint_.last_ns) * 1e-9;
+  const auto passed = static_cast<double>(steady_ns() - checkpoint_.last_ns) * 1e-9;
   if (passed < *setting_.record->checkpoint_s) return;
   auto folder = setting_.saved->new_files();
   if (folder.ok()) {
@@ -118,7 +118,7 @@ Worker::Step Worker::write_checkpoint() {
   checkpoint_.written = false;
   if (rank_ != 0) return Step::next;
   const Status kept = commit_checkpoint(folder);
-  checkpoint_.last_ns = now_ns();
+  checkpoint_.last_ns = steady_ns();
   return kept.ok() ? Step::next : fail(kept);
 }
 

@@ -57,7 +57,7 @@ Worker::Step Worker::halt() {
   if (!last_barrier_passed_) {
     if (const Step step = barrier(); step != Step::next) return step;
     last_barrier_passed_ = true;
-    counts_.run_ns = now_ns() - begun_ns_;
+    counts_.run_ns = steady_ns() - begun_ns_;
     fetched_.forget_all();  // counts those that nobody needed
     save_times();
   }

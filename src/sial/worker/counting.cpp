@@ -48,7 +48,7 @@ Worker::Step Worker::execute_counted() {
     const Step step = execute();
     clock_until_ = 0;  // it may have searched for an iteration, or printed
     if (step == Step::wait) {
-      waits_since_ns_ = now_ns();
+      waits_since_ns_ = steady_ns();
       if (setting_.trace != nullptr) trace_step({at, 0, waits_since_ns_}, step);
     } else {
       ++counts.count;
@@ -56,11 +56,11 @@ Worker::Step Worker::execute_counted() {
     return step;
   }
   // A statement begins where the one before has ended, but for a few cheap instructions.
-  const std::int64_t began = instructions_ <= clock_until_ ? clock_ns_ : now_ns();
+  const std::int64_t began = instructions_ <= clock_until_ ? clock_ns_ : steady_ns();
   if (waits_since_ns_ != 0) counts.wait_ns += began - waits_since_ns_;
   waits_since_ns_ = 0;
   const Step step = execute();
-  const std::int64_t ended = now_ns();
+  const std::int64_t ended = steady_ns();
   counts.ns += ended - began;
   clock_ns_ = ended;
   clock_until_ = instructions_ + kNear;

@@ -10,7 +10,7 @@ namespace ob::sial {
 
 // Requests of the look-ahead leave after those of all gets that stand together.
 void Worker::look_ahead() {
-  const std::int64_t now = now_ns();
+  const std::int64_t now = steady_ns();
   const std::uint32_t at = at_;
   const std::size_t depth = depth_;
   for (const Foreseen& get : due_) {

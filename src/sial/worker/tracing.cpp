@@ -47,7 +47,7 @@ void Worker::trace_fetch(const Message& answer, const FetchedBlock& fetched) {
 
 void Worker::trace_write_begin(const Message& message) {
   const std::uint64_t bytes = message.block == nullptr ? 0 : message.block->bytes();
-  traced_writes_[message.request] = {message_name(message.kind), now_ns(), bytes};
+  traced_writes_[message.request] = {message_name(message.kind), steady_ns(), bytes};
 }
 
 // Notes a write that a server has answered.
@@ -60,7 +60,7 @@ void Worker::trace_write_end(const Message& answer) {
   slice.name = found->second.name + std::string(" ") +
                name_of(answer.array, geometry_.segments(answer.array, answer.number));
   slice.begin_ns = found->second.sent_ns;
-  slice.end_ns = answer.arrived_ns != 0 ? answer.arrived_ns : now_ns();
+  slice.end_ns = answer.arrived_ns != 0 ? answer.arrived_ns : steady_ns();
   slice.request = answer.request;
   slice.bytes = found->second.bytes;
   traced_writes_.erase(found);

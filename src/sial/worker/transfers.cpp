@@ -82,7 +82,7 @@ void Worker::request_block(const BlockPlace& place, FetchedBlock& fetched, std::
   fetched.request = message.request;
   fetched.ahead = ahead;
   fetched.access = access;
-  fetched.sent_ns = now_ns();
+  fetched.sent_ns = steady_ns();
   GetCounts& counts = counts_.gets[fetched.access];
   ++(ahead ? counts.ahead : counts.requests);
   ++open_fetches_;
@@ -97,7 +97,7 @@ Worker::Step Worker::granted_block(const BlockPlace& place, ConstBlockPtr& block
                 " is used without a get (in this epoch and iteration); get it before");
   }
   if (fetched->pending) {
-    if (fetched->wait_from_ns == 0) fetched->wait_from_ns = now_ns();
+    if (fetched->wait_from_ns == 0) fetched->wait_from_ns = steady_ns();
     return Step::wait;
   }
   if (fetched->block == nullptr) {
@@ -245,7 +245,7 @@ void Worker::receive(Message message) {
 }
 
 void Worker::take_answer(const Message& message) {
-  const std::int64_t arrived = message.arrived_ns != 0 ? message.arrived_ns : now_ns();
+  const std::int64_t arrived = message.arrived_ns != 0 ? message.arrived_ns : steady_ns();
   const bool others = --open_fetches_ != 0;
   FetchedBlock* const fetched = fetched_.find(message.array, message.number);
   // A put or delete of this worker has made an older request void.

@@ -60,13 +60,8 @@ Worker::Worker(const WorkerSetting& setting, Rank rank, Exchange& exchange)
 
 Worker::~Worker() = default;
 
-std::int64_t Worker::now_ns() noexcept {
-  const auto time = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
-}
-
 Status Worker::begin() {
-  begun_ns_ = now_ns();
+  begun_ns_ = steady_ns();
   if (setting_.last_line != nullptr) setting_.last_line->begin(program_);
   ints_ = setting_.binding->ints;
   scalars_ = setting_.binding->scalars;

@@ -15,6 +15,7 @@
 #include "base/status.hpp"
 #include "sial/devices/device_place.hpp"
 #include "sial/exchange/message.hpp"
+#include "sial/exchange/steady_time.hpp"
 #include "sial/job/binding.hpp"
 #include "sial/operations/contraction.hpp"
 #include "sial/operations/copy.hpp"
@@ -161,7 +162,6 @@ class Worker : private Future {
     std::uint64_t number = 0;  // of the block
   };
 
-  static std::int64_t now_ns() noexcept;
   const Instruction& instruction() const noexcept { return code_[at_]; }
   Step execute();
   void note_line() noexcept {
@@ -211,7 +211,7 @@ class Worker : private Future {
   void take_chunk(const Message& message);
   std::uint64_t least_chunk(const ActiveLoop& active) const;
   std::int64_t schedule_clock() const noexcept {
-    return setting_.timed ? now_ns() : static_cast<std::int64_t>(instructions_);
+    return setting_.timed ? steady_ns() : static_cast<std::int64_t>(instructions_);
   }
 
   // quick_instructions.cpp

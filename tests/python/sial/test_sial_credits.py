@@ -135,7 +135,11 @@ def test_queues_are_bounded_over_mpi(
     case = Case.draw(random.Random(seed))
     case.workers, case.servers = 2, 1
     print(case)
-    job = prepare(tmp_path, SOURCE, case.job())
+    prepare(tmp_path, "sial p\n  scalar x\n  x = 1.0\nendsial p\n")
+    (tmp_path / "p.sialc").rename(tmp_path / "quiet.sialc")
+    (tmp_path / "p.sial").rename(tmp_path / "quiet.sial")
+    programs = case.job().replace("['p.sial']", "['p.sial', 'quiet.sial']")
+    job = prepare(tmp_path, SOURCE, programs)
     report, dump = tmp_path / "report.json", tmp_path / "state"
     done = run_job(
         native, job, "-n", 3, "--mpi", mpi, "--servers", 1, "--report", f"json:{report}",
@@ -144,6 +148,7 @@ def test_queues_are_bounded_over_mpi(
     assert done.returncode == 0, done.stderr
     state = json.loads((tmp_path / "state.0").read_text())[0]
     case.check(report, state["scalars"]["total"])
+    assert json.loads(report.read_text())[1]["puts"]["queued"] == [0]  # it puts nothing
 
 
 def test_the_report_says_that_puts_waited(native: paths.Native, tmp_path: Path) -> None:

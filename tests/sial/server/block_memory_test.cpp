@@ -1,5 +1,5 @@
 // The memory of a server beyond the elements of its blocks, as the allocator counts it.
-// Bar: 100 bytes per block of any size, among as many as a server may have.
+// Bar: 100 bytes per block, here of up to 100 elements.
 
 #include <gtest/gtest.h>
 #include <malloc.h>

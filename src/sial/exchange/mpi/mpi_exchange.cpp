@@ -12,6 +12,7 @@
 
 #include "sial/exchange/message_codec.hpp"
 #include "sial/exchange/mpi/patient_finalize.hpp"
+#include "sial/exchange/steady_time.hpp"
 
 namespace ob::sial {
 namespace {
@@ -316,9 +317,7 @@ void MpiExchange::deliver_complete(Rank from) {
     if (first.message.kind == MessageKind::end) {
       ++ended_;
     } else {
-      first.message.arrived_ns =
-          std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
-              .count();
+      first.message.arrived_ns = steady_ns();
       const std::lock_guard lock(mutex_);
       incoming_.push_back(std::move(first.message));
       arrived_.notify_all();

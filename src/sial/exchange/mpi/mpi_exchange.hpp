@@ -17,9 +17,9 @@
 namespace ob::sial {
 
 /// The MPI processes of a job. One thread at a time calls MPI, and none waits inside of it. That is
-/// the thread that creates the exchange, or one that waits for a message and so has nothing else to
-/// do: then no other thread has to be woken before and after each message. MPI must offer
-/// MPI_THREAD_SERIALIZED for that; with MPI_THREAD_FUNNELED only the first thread calls it.
+/// the thread that creates the exchange, one that sends a small message, or one that waits for a
+/// message and so has nothing else to do: then no other thread has to be woken for it. MPI must
+/// offer MPI_THREAD_SERIALIZED for that; with MPI_THREAD_FUNNELED only the first thread calls it.
 class MpiExchange final : public Exchange {
  public:
   /// Initialises MPI.   Errors: unavailable if MPI does not offer MPI_THREAD_FUNNELED
@@ -34,16 +34,16 @@ class MpiExchange final : public Exchange {
   /// Errors: version_mismatch, on every rank
   Status compare(std::uint64_t digest);
 
-  /// Queues a message.   Threads: any
+  /// Queues a message. A small one leaves at once if MPI_THREAD_SERIALIZED allows it, and no other
+  /// thread uses MPI.   Threads: any
   void send(Message message) override;
   /// Takes a message that has arrived.   Threads: any
   std::optional<Message> receive();
-  /// Returns the most bytes of blocks that had arrived and that somebody still held.
-  std::uint64_t received_peak_bytes() const { return pool_.peak_bytes(); }
   /// Waits until a message has arrived. Messages may rest afterwards, see moves_nothing().
   /// Threads: not the one that progresses
   void wait_for_message();
-  /// True if nobody moves messages since wait_for_message(), but for send().
+  /// True from the end of wait_for_message() to go_on_moving(). In between, messages may move only
+  /// in send().
   /// Threads: the one that waits for messages
   bool moves_nothing() const noexcept { return resting_; }
   /// Lets the other thread move messages: this one is going to compute.   Threads: the same

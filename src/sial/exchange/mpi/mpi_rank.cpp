@@ -114,6 +114,7 @@ Status MpiRank::run_server(const WorkerSetting& setting, BlockServer::Options op
   options.memory_bytes = setting.server_memory_bytes;  // workers count with the same credit
   BlockServer server(options, exchange_);
   if (setting.last_line != nullptr) setting.last_line->begin(*setting.program);
+  MessageQueue queue(server);
   Rank ended = 0;
   Status status;
   bool over = false;
@@ -126,7 +127,7 @@ Status MpiRank::run_server(const WorkerSetting& setting, BlockServer::Options op
       if (setting.last_line != nullptr && message.instruction < lines.size()) {
         setting.last_line->set(lines[message.instruction]);
       }
-      handle_traced(server, message, setting);
+      handle_traced(server, message, *setting.program, setting.trace);
     } else if (++ended == setting.workers) {
       for (Rank worker = 0; worker < setting.workers; ++worker) {
         Message reply;
@@ -134,19 +135,19 @@ Status MpiRank::run_server(const WorkerSetting& setting, BlockServer::Options op
         reply.from = exchange_.rank();
         reply.to = worker;
         reply.number = server.store().peak_bytes();
-        reply.words = {exchange_.received_peak_bytes()};
+        reply.words = {queue.peak_bytes()};
         exchange_.send(std::move(reply));
       }
       over = true;
     }
   };
-  MessageQueue queue(server);
   exchange_.progress_until([&] {
     while (auto message = exchange_.receive()) queue.push(std::move(*message));
     while (!over) {
       const std::optional<Message> message = queue.take();
       if (!message) break;
       handle(*message);
+      queue.handled(*message);
     }
     return over;
   });

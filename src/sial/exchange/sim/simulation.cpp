@@ -74,7 +74,7 @@ bool Simulation::deliver_one() {
 
 void Simulation::deliver_to_server(const Message& message) {
   const Rank server = message.to - setting_.workers;
-  handle_traced(*servers_[server], message, setting_);
+  handle_traced(*servers_[server], message, *setting_.program, setting_.trace);
   if (message.block != nullptr) queued_[server].bytes -= message.block->bytes();
 }
 
