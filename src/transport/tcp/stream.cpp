@@ -86,11 +86,14 @@ Result<std::size_t> TcpStream::try_receive(std::span<const iovec> parts) {
 
 Status TcpStream::wait(bool want_receive, bool want_send, Deadline deadline) {
   const short events = static_cast<short>((want_receive ? POLLIN : 0) | (want_send ? POLLOUT : 0));
+  // A peer that closes with a full buffer sends no reset, and its machine answers probes of the
+  // closed window for a minute. A receiver sees the end after the last bytes.
+  const short end = want_receive ? 0 : POLLRDHUP;
   const auto ready_now = [&] { return detail::poll_until(fd_.get(), events, Deadline()) != 0; };
   (void)spin_.until(ready_now, 1);
   for (;;) {
     const Deadline slice = detail::sooner(deadline, detail::kLivenessSlice);
-    const short ready = detail::poll_until(fd_.get(), events, slice);
+    const short ready = detail::poll_until(fd_.get(), static_cast<short>(events | end), slice);
     if (shut_down_.load(std::memory_order_relaxed)) return lost("shut down");
     // Bytes that arrived before the end can still be received; then the receiver sees the end.
     if ((ready & events) != 0) return {};
