@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import random
 import struct
@@ -45,8 +44,10 @@ endsial p
 """
 
 
-def outboard(native: paths.Native, *words: object) -> subprocess.CompletedProcess[str]:
-    environment = clean_environment(OUTBOARD_NATIVE_DIR=str(native.root))
+def outboard(
+    native: paths.Native, *words: object, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    environment = clean_environment(OUTBOARD_NATIVE_DIR=str(native.root), **variables)
     command = [str(ROOT / "outboard"), "sial", *map(str, words)]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
 
@@ -110,14 +111,8 @@ def eval_segments(job: Path) -> list[int]:
 
 
 def test_export_as_hdf5(native: paths.Native, saved: tuple[Path, np.ndarray]) -> None:
+    h5py = pytest.importorskip("h5py")
     job, _ = saved
-    if importlib.util.find_spec("h5py") is None:
-        done = outboard(native, "export", job, "copy", "-o", job.parent / "copy.h5")
-        assert done.returncode == 1
-        assert "files of HDF5 need h5py" in done.stderr
-        pytest.skip("h5py is not installed")
-    import h5py
-
     table = read_table(job.with_suffix(".state"))
     for label in ("energy", "copy", "blocks"):
         for ending in ("npy", "h5"):
@@ -126,6 +121,18 @@ def test_export_as_hdf5(native: paths.Native, saved: tuple[Path, np.ndarray]) ->
         with h5py.File(job.parent / f"{label}.h5") as file:
             assert list(file) == [label]
             np.testing.assert_array_equal(file[label][()], wanted)
+
+
+def test_export_as_hdf5_needs_h5py(
+    native: paths.Native, saved: tuple[Path, np.ndarray], tmp_path: Path
+) -> None:
+    job, _ = saved
+    (tmp_path / "h5py.py").write_text("raise ImportError")
+    to = job.parent / "copy.h5"
+    done = outboard(native, "export", job, "copy", "-o", to, PYTHONPATH=str(tmp_path))
+    assert done.returncode == 1
+    assert "files of HDF5 need h5py" in done.stderr
+    assert not to.exists()
 
 
 def test_export_of_what_is_not_there(native: paths.Native, saved: tuple[Path, np.ndarray]) -> None:
