@@ -1,9 +1,12 @@
-"""The options that `run` and `env` share: the settings of the drop-in library, from their table."""
+"""What commands share: the options for settings of the drop-in library, from their table, and
+checks of files."""
 
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -54,3 +57,11 @@ _TYPES: dict[str, Callable[[Row], click.ParamType[Any] | type[str]]] = {
     "patterns": lambda row: str,
     "size": lambda row: values.ResidentSize(),
 }
+
+
+def check_writable(file: Path) -> None:
+    """Checks that `file` can be written before the command runs, because the command may run for
+    hours."""
+    folder = file.absolute().parent
+    if not os.access(folder, os.W_OK) or file.is_dir():
+        raise click.UsageError(f"cannot write {file} (no such folder, or not ours to write)")

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from outboard import settings_table, values
-from outboard.commands._options import library_options
+from outboard.commands._options import check_writable, library_options
 from outboard.commands._pool_options import PoolWish, pool_options
 from outboard.errors import OutboardError, say
 from outboard.launch import Plan, execute
@@ -84,9 +84,9 @@ def command(
     )
     daemon_options = _daemon_options(settings, device_memory)
     if report and report.startswith("json:"):
-        _check_writable(Path(report.removeprefix("json:")))
+        check_writable(Path(report.removeprefix("json:")))
     if trace_file:
-        _check_writable(trace_file)
+        check_writable(trace_file)
     plan = Plan(command, settings, report, trace_file, tuple(daemon_options), overlap=overlap)
     sys.exit(execute(plan))
 
@@ -140,11 +140,3 @@ def _daemon_options(settings: Settings, device_memory: int | None) -> list[str]:
                 f"{','.join(settings.servers)}); give it to `outboard serve` there"
             )
     return options
-
-
-def _check_writable(file: Path) -> None:
-    """Checks that `file` can be written before the command runs, because the command may run for
-    hours."""
-    folder = file.absolute().parent
-    if not os.access(folder, os.W_OK) or file.is_dir():
-        raise click.UsageError(f"cannot write {file} (no such folder, or not ours to write)")

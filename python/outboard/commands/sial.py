@@ -10,7 +10,7 @@ from types import ModuleType
 import click
 
 from outboard import values
-from outboard.commands import _sial_explain
+from outboard.commands import _options, _sial_explain
 from outboard.errors import OutboardError
 from outboard.sial.files import replace_file
 
@@ -262,12 +262,12 @@ def run(
         if value is not None:
             passed += [f"--{name.replace('_', '-')}", str(value)]
     if report and report.startswith("json:"):
+        _options.check_writable(Path(report.removeprefix("json:")))
         passed += ["--report", report.removeprefix("json:")]
     job_to_start = start.Start(job, ranks, mpi, hosts, passed)
     sys.stdout.flush()
     if trace_file:
-        if not os.access(trace_file.parent, os.W_OK | os.X_OK):
-            raise OutboardError(f"cannot write {trace_file}; check its folder", exit_code=2)
+        _options.check_writable(trace_file)
         shown = sys.stderr if report == "text" else None
         sys.exit(start.run_and_trace(job_to_start, shown, trace_file))
     if report == "text":

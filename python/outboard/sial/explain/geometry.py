@@ -153,10 +153,12 @@ class Geometry:
 
     def servers_of(self, rule: str, array: int, numbers: Array, servers: int) -> Array:
         """Returns the servers of blocks, as src/sial/worker/block_placement.cpp places them."""
+        if rule == "cyclic":
+            return numbers % servers
         if rule == "hash":
             return np.asarray(_mixed(numbers) % np.uint64(servers)).astype(np.int64)
         if rule not in ("skewed", "bytes"):
-            return numbers % servers
+            raise ValueError(rule)
         positions = [numbers // one.stride % one.count for one in self._arrays[array]]
         if rule == "skewed":
             return np.asarray(np.sum(positions, axis=0)) % servers
