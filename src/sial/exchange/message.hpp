@@ -43,6 +43,9 @@ enum class MessageKind : std::uint8_t {
   end,          ///< the sender sends nothing more
 };
 
+/// Returns the name of a kind, as a trace shows it.
+const char* message_name(MessageKind kind) noexcept;
+
 /// The way in which a collective statement joins the parts of the workers.
 enum class Contribution : std::uint8_t {
   barrier,  ///< `words` are combined by or, the first `number` numbers by sum, the others by max

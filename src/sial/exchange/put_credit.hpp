@@ -2,7 +2,6 @@
 // How much of what workers put may be on its way to a server at once.   docs/sial/runtime.md,
 // "Puts under way"
 
-#include <cstddef>
 #include <cstdint>
 
 #include "sial/exchange/message.hpp"
@@ -29,9 +28,5 @@ struct PutCredit {
     return {all / 2 / workers, all / 2};
   }
 };
-
-/// Writes of one worker that a server has not answered, with a block or without. More would fill
-/// queues and save no time: the answers to the first ones are there before the last ones have left.
-inline constexpr std::size_t kMostOpenWrites = 256;
 
 }  // namespace ob::sial

@@ -23,7 +23,8 @@ class BlockInventory {
   virtual ~BlockInventory() = default;
   /// Returns all that the worker holds: the arrays in the order of the program, blocks by number.
   virtual std::vector<InventoryBlock> held() const = 0;
-  /// Counts the blocks of all arrays whose number does not lead back to their segments.
+  /// Counts the blocks of all arrays whose number does not lead back to their segments, among the
+  /// first 2^20 blocks of each array.
   virtual std::uint64_t misnumbered() const = 0;
 };
 

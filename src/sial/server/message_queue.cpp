@@ -13,7 +13,15 @@ constexpr std::size_t kReadAhead = 32;
 // vain, some tens of milliseconds, the first message waits for the disk.
 constexpr unsigned kMostLooks = 200;
 
-enum class Concerns { nothing, block, all };
+bool keeps_order(const Message& one, const Message& other) noexcept {
+  const Concerns left = concerns_of(one.kind);
+  const Concerns right = concerns_of(other.kind);
+  if (left == Concerns::all || right == Concerns::all) return true;
+  if (left == Concerns::nothing || right == Concerns::nothing) return false;
+  return one.array == other.array && one.number == other.number;
+}
+
+}  // namespace
 
 Concerns concerns_of(MessageKind kind) noexcept {
   switch (kind) {
@@ -30,16 +38,6 @@ Concerns concerns_of(MessageKind kind) noexcept {
     default: return Concerns::all;
   }
 }
-
-bool keeps_order(const Message& one, const Message& other) noexcept {
-  const Concerns left = concerns_of(one.kind);
-  const Concerns right = concerns_of(other.kind);
-  if (left == Concerns::all || right == Concerns::all) return true;
-  if (left == Concerns::nothing || right == Concerns::nothing) return false;
-  return one.array == other.array && one.number == other.number;
-}
-
-}  // namespace
 
 void MessageQueue::push(Message message) {
   if (messages_.size() < kReadAhead) readiness_.announce(message);

@@ -10,6 +10,11 @@
 
 namespace ob::sial {
 
+/// What a message to a server is about: one block, whole arrays or the job, or none of these.
+enum class Concerns : std::uint8_t { nothing, block, all };
+
+Concerns concerns_of(MessageKind kind) noexcept;
+
 /// Answers questions about messages that wait for a server.
 class MessageReadiness {
  public:

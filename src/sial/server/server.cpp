@@ -146,9 +146,11 @@ Status BlockServer::settle_block(StoredArray& array, RecordId block) {
 }
 
 bool BlockServer::ready_for(const Message& message) const {
-  const bool of_block =
-      message.kind != MessageKind::next_chunk && message.kind != MessageKind::ask_credit;
-  if (!of_block) return true;
+  if (message.kind == MessageKind::save || message.kind == MessageKind::restore) {
+    // Blocks in files may be larger than those of the messages before.
+    return store_.has_room(options_.memory_bytes);
+  }
+  if (concerns_of(message.kind) != Concerns::block) return true;
   std::uint64_t bytes = 0;
   if (const auto array = arrays_.find(message.array); array != arrays_.end()) {
     const RecordId block = array->second.index.find(message.number);
@@ -157,9 +159,7 @@ bool BlockServer::ready_for(const Message& message) const {
   }
   if (message.block != nullptr) bytes = std::max(bytes, message.block->bytes());
   bytes = std::max(bytes, static_cast<std::uint64_t>(message.shape.elements()) * sizeof(double));
-  // Blocks in files may be larger than those of the messages before.
-  const bool of_array = message.kind == MessageKind::save || message.kind == MessageKind::restore;
-  return store_.has_room(of_array ? options_.memory_bytes : bytes);
+  return store_.has_room(bytes);
 }
 
 // Returns the array of a message that needs the present elements of a block, and the block; nullptr

@@ -32,10 +32,8 @@ struct TraceSlice {
 class RunTrace {
  public:
   virtual ~RunTrace() = default;
+  /// Notes a slice that has ended. Slices of one rank may come in any order.
   virtual void add(const TraceSlice& slice) = 0;
 };
-
-/// Returns the name of a kind of message, as a trace shows it.
-const char* message_name(MessageKind kind) noexcept;
 
 }  // namespace ob::sial

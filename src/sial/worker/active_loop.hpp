@@ -81,7 +81,8 @@ struct ActiveLoop {
   std::vector<std::uint64_t> found;        ///< the iterations of each class below `candidate`
   /// True if all raw numbers are iterations of this worker, and set one index, `index`.
   bool plain = false;
-  std::uint32_t index = 0, body = 0;  ///< of the loop, beside the interpreter's own data
+  std::uint32_t index = 0;  ///< of a plain loop
+  std::uint32_t body = 0;   ///< its first instruction behind the where clauses
 
   /// Forgets the execution, and keeps the memory.
   void begin_again() noexcept {

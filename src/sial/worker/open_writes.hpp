@@ -10,6 +10,10 @@
 
 namespace ob::sial {
 
+/// Writes of one worker that a server has not answered, with a block or without. More would fill
+/// queues and save no time: the answers to the first ones are there before the last ones have left.
+inline constexpr std::size_t kMostOpenWrites = 256;
+
 /// Says when a worker may send the next put, so that neither its own memory nor that of a server
 /// fills with blocks on their way.
 /// Threads: owner only

@@ -7,7 +7,7 @@
 namespace ob::sial {
 namespace {
 
-// Operations on blocks, and super-instructions.
+// True for operations on blocks, and for super-instructions.
 bool may_take_long(Opcode op) noexcept {
   return op == Opcode::push_contraction || (op >= Opcode::block_fill && op < Opcode::get) ||
          op == Opcode::put_block || (op >= Opcode::allocate && op < Opcode::collective_scalar) ||

@@ -97,7 +97,7 @@ class Worker : private Future {
   /// goes on from.   Errors: invalid_argument (R10, R12, R04)
   Status begin();
   /// Runs at most so many instructions.
-  /// @param quickly stops in front of one that may take long: `running`
+  /// @param quickly stop in front of an instruction that may take long, and return `running`
   Outcome run(std::uint64_t most_instructions, bool quickly = false);
   /// Takes a message to this rank.
   void receive(Message message);
@@ -402,10 +402,10 @@ class Worker : private Future {
   std::uint32_t operands_counted_ = 0;  // of these, counted before it had to wait
   std::int64_t begun_ns_ = 0;
   std::int64_t waits_since_ns_ = 0;        // 0: it does not wait
-  std::int64_t trace_waits_since_ns_ = 0;  // the same; an instruction may wait several times
+  std::int64_t trace_waits_since_ns_ = 0;  // its first wait, for the trace; 0: none
   std::unordered_map<std::uint64_t, TracedWrite> traced_writes_;  // by request
-  std::int64_t clock_ns_ = 0;                 // the time, while the instruction's number is no
-  std::uint64_t clock_until_ = 0;             // larger than this
+  std::int64_t clock_ns_ = 0;                 // the clock, when it was read last
+  std::uint64_t clock_until_ = 0;             // it counts as the present time up to here
   std::vector<std::vector<Number>> granted_;  // per loop around, from outside
   std::vector<Number> pending_;               // fetched in this epoch
   std::vector<bool> changed_;                 // arrays that this worker wrote in this epoch

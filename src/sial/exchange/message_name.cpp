@@ -1,4 +1,4 @@
-#include "sial/trace/run_trace.hpp"
+#include "sial/exchange/message.hpp"
 
 namespace ob::sial {
 
