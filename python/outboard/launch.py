@@ -112,9 +112,8 @@ def _overlapping(mode: str, native: Native, folder: Path) -> dict[str, str]:
             (folder / layer.name).symlink_to(layer)  # which it opens beside itself
     reports = folder / OVERLAP_REPORTS
     reports.mkdir()
-    inherited = os.environ.get("LD_PRELOAD", "")
     return {
-        "LD_PRELOAD": f"{loadable}:{inherited}" if inherited else str(loadable),
+        "LD_PRELOAD": preload.entries(str(loadable), os.environ.get("LD_PRELOAD", "")),
         "OUTBOARD_MPI_OVERLAP": mode,
         "OUTBOARD_MPI_OVERLAP_REPORT": str(reports),
     }

@@ -79,7 +79,7 @@ def entries(library: str, existing: str) -> str:
     kept = [
         entry
         for entry in existing.replace(":", " ").split()
-        if os.path.basename(entry) != PRELOAD_NAME
+        if os.path.basename(entry) != os.path.basename(library)
     ]
     return ":".join([library, *kept])
 

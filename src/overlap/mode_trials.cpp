@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/contract.hpp"
+#include "overlap/median.hpp"
 
 namespace ob::overlap {
 
@@ -36,11 +37,7 @@ void ModeTrials::record(double seconds) {
 
 std::vector<double> ModeTrials::medians() const {
   std::vector<double> medians;
-  for (std::vector<double> times : times_) {
-    const auto middle = times.begin() + std::ptrdiff_t(times.size() / 2);
-    if (!times.empty()) std::nth_element(times.begin(), middle, times.end());
-    medians.push_back(times.empty() ? 0 : *middle);
-  }
+  for (const std::vector<double>& times : times_) medians.push_back(median(times));
   return medians;
 }
 

@@ -209,8 +209,13 @@ def test_program_without_mpi(
     assert (failed.returncode, failed.stderr) == (4, "")
 
 
-def test_unknown_mpi_and_profilers_run_without_the_layer(
-    outboard: Outboard, environment: dict[str, str], programs: Programs, tmp_path: Path
+@pytest.mark.parametrize("behind", [False, True])
+def test_programs_with_profilers_run_without_the_layer(
+    outboard: Outboard,
+    environment: dict[str, str],
+    programs: Programs,
+    tmp_path: Path,
+    behind: bool,
 ) -> None:
     tool = tmp_path / "libtool.so"
     (tmp_path / "tool.c").write_text(
@@ -218,8 +223,11 @@ def test_unknown_mpi_and_profilers_run_without_the_layer(
     )
     command = ["cc", "-shared", "-fPIC", "-o", str(tool), str(tmp_path / "tool.c")]
     subprocess.run(command, check=True)
+    libraries = [str(tool), preload_path(environment)]
+    if behind:
+        libraries.reverse()
     words = job(
-        programs, 2, "env", f"LD_PRELOAD={tool}:{preload_path(environment)}",
+        programs, 2, "env", f"LD_PRELOAD={':'.join(libraries)}",
         programs.program("exchange.c"), "random", "5", "2",
     )  # fmt: skip
     result = run(outboard, environment, words)

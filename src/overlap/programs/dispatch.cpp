@@ -154,12 +154,29 @@ void make_global(const std::vector<void*>& objects) {
   }
 }
 
-/// Returns the name of a function that another library intercepts, which would hide ends of
-/// requests from the layer, or null.
-const char* taken_by_another() {
+/// Returns true if a function is not of the library that has it under its name for profilers, too:
+/// then it is that of a profiler behind this library.
+bool is_of_a_profiler(const std::vector<void*>& objects, const Row& row) {
+  const std::string name = (row.name[0] == 'M' ? "P" : "p") + std::string(row.name);
+  void* const function = original(objects, row);
+  Dl_info here{}, there{};
+  if (function == nullptr || ::dladdr(function, &here) == 0) return false;
+  for (void* const object : objects) {
+    void* const profiling = ::dlsym(object, name.c_str());
+    if (profiling != nullptr && ::dladdr(profiling, &there) != 0)
+      return here.dli_fbase != there.dli_fbase;
+  }
+  return false;
+}
+
+/// Returns the name of a function that another library intercepts, or null. In front of the layer,
+/// such a library would hide ends of requests from it; behind it, it would see nothing, because the
+/// layer calls the MPI's functions for profilers.
+const char* taken_by_another(const std::vector<void*>& objects) {
   for (const Row& row : rows()) {
     void* const first = ::dlsym(RTLD_DEFAULT, row.name);
     if (first != nullptr && first != row.jump) return row.name;
+    if (is_of_a_profiler(objects, row)) return row.name;
   }
   return nullptr;
 }
@@ -172,7 +189,7 @@ LayerEntry open_layer(const std::vector<void*>& objects) {
         "'; Open MPI 4 and 5 and the MPICH family are); the program runs without the layer");
     return nullptr;
   }
-  if (const char* const name = taken_by_another()) {
+  if (const char* const name = taken_by_another(objects)) {
     say(std::string("another library intercepts ") + name +
         " (a profiler?); the program runs without the layer");
     return nullptr;

@@ -2,17 +2,9 @@
 
 #include <algorithm>
 
+#include "overlap/median.hpp"
+
 namespace ob::overlap {
-namespace {
-
-std::int64_t median(std::vector<std::int64_t>& values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-}  // namespace
 
 void GainTrial::arrive(std::uintptr_t place, std::int64_t now_ns) {
   if (state_ == State::looking) {

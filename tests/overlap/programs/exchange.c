@@ -9,7 +9,6 @@
  *   exchange level N              shows the thread levels that the program sees
  *   exchange truncated            shows the error of a receive that is too short
  *   exchange loop ROUNDS MS       exchanges 4 MiB, sleeps MS ms (an accelerator computes), waits
- *   exchange busy ROUNDS MS       the same, but computes for MS ms of processor time
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -201,20 +200,7 @@ static void truncated(void) {
   }
 }
 
-static void compute_ms(double ms) {
-  volatile double sum = 0;
-  struct timespec now;
-  double end = 0;
-  do {
-    for (int i = 0; i < 2000; ++i) sum += 1e-9 * i;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    const double at = 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
-    if (end == 0) end = at + ms;
-    if (at >= end) return;
-  } while (1);
-}
-
-static void loop(int rounds, double ms, int busy) {
+static void loop(int rounds, double ms) {
   const int bytes = 4 << 20;
   unsigned char* out = malloc((size_t)bytes);
   unsigned char* in = malloc((size_t)bytes);
@@ -225,7 +211,7 @@ static void loop(int rounds, double ms, int busy) {
     fill(out, 1000, (unsigned)(round + rank));
     MPI_Irecv(in, bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD, &requests[0]);
     MPI_Isend(out, bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD, &requests[1]);
-    busy ? compute_ms(ms) : nap_ms(ms);
+    nap_ms(ms);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
     check(in, 1000, (unsigned)(round + other));
   }
@@ -250,8 +236,8 @@ int main(int count, char** words) {
     outside_after_waitany(words[2]);
   else if (strcmp(kind, "truncated") == 0)
     truncated();
-  else if (strcmp(kind, "loop") == 0 || strcmp(kind, "busy") == 0)
-    loop(atoi(words[2]), atof(words[3]), kind[0] == 'b');
+  else if (strcmp(kind, "loop") == 0)
+    loop(atoi(words[2]), atof(words[3]));
   else
     outside(kind, words[2]);
   MPI_Finalize();
