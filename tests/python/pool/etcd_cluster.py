@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import time
 import urllib.request
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from outboard import keys
 from outboard.pool.core.state import Config
 from outboard.pool.store.etcd import EtcdStore
 from outboard.pool.store.etcd_gateway import EtcdAddress
@@ -40,14 +42,14 @@ def free_port() -> int:
 class Member:
     """One member. It keeps its ports and its folder when it starts anew."""
 
-    def __init__(self, folder: Path, name: str) -> None:
-        self.folder, self.name = folder, name
+    def __init__(self, folder: Path, name: str, tls: Path | None) -> None:
+        self.folder, self.name, self.tls = folder, name, tls
         self.port, self.peer_port = free_port(), free_port()
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
 
     @property
     def peer(self) -> str:
@@ -59,6 +61,10 @@ class Member:
         words += ["--listen-peer-urls", self.peer, "--initial-advertise-peer-urls", self.peer]
         words += ["--initial-cluster", cluster, "--initial-cluster-state", "new", *_TIMES]
         words += ["--logger", "zap", "--log-level", "warn"]
+        if self.tls is not None:
+            words += ["--cert-file", f"{self.tls}/manager.pem", "--key-file"]
+            words += [f"{self.tls}/manager.key", "--client-cert-auth"]
+            words += ["--trusted-ca-file", f"{self.tls}/ca.pem"]
         with (self.folder / f"{self.name}.log").open("ab") as log:
             self.process = subprocess.Popen(words, stdout=log, stderr=log)
         atexit.register(self.process.kill)  # also after a test that fails
@@ -70,18 +76,35 @@ class Member:
         atexit.unregister(self.process.kill)
 
 
-def _healthy(url: str) -> bool:
+def make_tls(folder: Path) -> Path:
+    """Makes ca.pem, client.pem for managers, and manager.pem for members of etcd: etcd's gateway
+    uses the certificate of the server as a client, too."""
+    root = keys.make_pool("etcd", 10)
+    member = keys.make_member(root, keys.MANAGER, "e", 10, hosts=["127.0.0.1"], managed=True)
+    keys.write(folder, keys.MANAGER, member)
+    keys.write(folder, keys.CLIENT, keys.make_member(root, keys.CLIENT, "m1", 10))
+    keys.write_certificate(folder, "ca", root.certificate)
+    return folder
+
+
+def _healthy(member: Member) -> bool:
+    context = None
+    if member.tls is not None:
+        context = ssl.create_default_context(cafile=member.tls / "ca.pem")
+        context.load_cert_chain(member.tls / "client.pem", member.tls / "client.key")
     try:
-        with urllib.request.urlopen(f"{url}/health", timeout=5) as answer:
+        with urllib.request.urlopen(f"{member.url}/health", timeout=5, context=context) as answer:
             return bool(json.load(answer)["health"] == "true")
     except (OSError, ValueError):
         return False
 
 
 class EtcdCluster:
-    def __init__(self, folder: Path, members: int = 1) -> None:
+    """`tls`: the folder of the certificates, of members and of managers, that make_tls() made."""
+
+    def __init__(self, folder: Path, members: int = 1, tls: Path | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.members = [Member(folder, f"e{n}") for n in range(members)]
+        self.members = [Member(folder, f"e{n}", tls) for n in range(members)]
         self._line = ",".join(f"{m.name}={m.peer}" for m in self.members)
         for member in self.members:
             self.start(member)
@@ -94,7 +117,7 @@ class EtcdCluster:
         """Waits until each member that runs answers and knows a leader."""
         for member in self.members:
             for _ in range(600):
-                if _healthy(member.url):
+                if _healthy(member):
                     break
                 time.sleep(0.05)
             else:
@@ -111,8 +134,8 @@ class EtcdCluster:
 
 
 @contextlib.contextmanager
-def etcd_cluster(folder: Path, members: int = 1) -> Iterator[EtcdCluster]:
-    cluster = EtcdCluster(folder, members)
+def etcd_cluster(folder: Path, members: int = 1, tls: Path | None = None) -> Iterator[EtcdCluster]:
+    cluster = EtcdCluster(folder, members, tls)
     try:
         yield cluster
     finally:

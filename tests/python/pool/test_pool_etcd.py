@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from etcd_cluster import EtcdCluster, etcd_cluster, leading_store, needs_etcd
+from etcd_cluster import EtcdCluster, etcd_cluster, leading_store, make_tls, needs_etcd
 from pool_commands import SECOND, Pool, fresh_seed
 
 from outboard.errors import OutboardError
@@ -247,6 +247,31 @@ def test_addresses(tmp_path: Path) -> None:
     assert address.members == (("localhost", 2379), ("::1", 99), ("127.0.0.1", 5))
     assert address.prefix == "a/b"
     assert EtcdAddress.parse("etcd://e1,e2", tmp_path).members == (("e1", 2379), ("e2", 2379))
+
+
+def test_tls_with_certificates_of_both_sides(tmp_path: Path) -> None:
+    tls = make_tls(tmp_path / "tls")
+    with etcd_cluster(tmp_path / "etcd", 1, tls) as cluster:
+        text = cluster.address("tls")
+        leadership = Leadership(EtcdAddress.parse(text, tls), "https://m1")
+        assert leadership.campaign() is None
+        store = EtcdStore(EtcdAddress.parse(text, tls), leadership)
+        store.load(Config())
+        store.commit(1, 1, quotas(300))
+        assert len(reread(store)[1].quotas) == 300
+        # Without a certificate, with those of others, and without TLS.
+        bare, others = tmp_path / "bare", make_tls(tmp_path / "others")
+        bare.mkdir()
+        (bare / "ca.pem").write_bytes((tls / "ca.pem").read_bytes())
+        for folder in (bare, others, None):
+            with pytest.raises(StoreError):
+                Leadership(EtcdAddress.parse(text, folder), "").campaign()
+        store.close()
+    (tls / "client.key").chmod(0o644)
+    with pytest.raises(OutboardError, match="others may read it"):
+        Leadership(EtcdAddress.parse(text, tls), "")
+    with pytest.raises(OutboardError, match="cannot be used for etcd"):
+        Leadership(EtcdAddress.parse(text, tmp_path), "")
 
 
 def test_nobody_answers() -> None:

@@ -235,6 +235,24 @@ def test_a_member_of_etcd_is_killed(site: Site, daemons: list[FakeDaemon]) -> No
     site.etcd.wait()
 
 
+def test_a_member_of_etcd_is_stopped(site: Site, daemons: list[FakeDaemon]) -> None:
+    """It takes requests, and does not answer. It may be etcd's leader."""
+    member = random.Random(fresh_seed()).choice(site.etcd.members)
+    assert member.process is not None
+    process = member.process
+
+    def stop() -> None:
+        process.send_signal(signal.SIGSTOP)
+
+    try:
+        holders = under_load(site, stop)
+        assert_nothing_was_lost(site, holders)
+    finally:
+        process.send_signal(signal.SIGCONT)
+    site.etcd.wait()
+    give_back(site, holders)
+
+
 def test_a_stopped_leader_stores_nothing_when_it_goes_on(
     site: Site, daemons: list[FakeDaemon]
 ) -> None:

@@ -21,6 +21,8 @@ _SIGNERS = "signers/"
 # good until they end.
 _KEPT_SIGNERS = 8
 
+_STARTING = ("starting", "the manager starts; ask again in a moment")
+
 _log = logging.getLogger("outboard.pool")
 
 
@@ -31,7 +33,7 @@ class Standby:
         """`url`: of this manager. Raises OutboardError if the certificates cannot be used."""
         self._address = address
         self.leadership = Leadership(address, url)
-        self._problem = ("starting", "the manager starts; ask again in a moment")
+        self._problem = _STARTING
 
     def problem(self) -> ProblemError:
         return ProblemError(*self._problem)
@@ -47,6 +49,7 @@ class Standby:
             else:
                 if leader is None:
                     _log.info("this manager leads")
+                    self._problem = _STARTING
                     return EtcdStore(self._address, self.leadership)
                 where = f"the one at {printable(leader)} does" if leader else "another one does"
                 self._say("not-leader", f"this manager does not lead ({where}) ask that one")

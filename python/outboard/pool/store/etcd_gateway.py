@@ -75,8 +75,10 @@ class EtcdAddress(NamedTuple):
 class EtcdGateway:
     """All members; asks the one that answered last first. One thread at a time."""
 
-    def __init__(self, address: EtcdAddress) -> None:
-        """Raises OutboardError if the folder of certificates cannot be used."""
+    def __init__(self, address: EtcdAddress, answer_s: float = _ANSWER_S) -> None:
+        """`answer_s`: one member has so long. Raises OutboardError if the folder of certificates
+        cannot be used."""
+        self._answer_s = answer_s
         context = _tls(address.tls) if address.tls else None
         self._members = [_pool(host, port, context) for host, port in address.members]
         self._at = 0
@@ -111,7 +113,9 @@ class EtcdGateway:
                 body=data,
                 headers={"content-type": "application/json"},
                 retries=False,
-                timeout=urllib3.Timeout(connect=min(_CONNECT_S, left), read=min(_ANSWER_S, left)),
+                timeout=urllib3.Timeout(
+                    connect=min(_CONNECT_S, left), read=min(self._answer_s, left)
+                ),
             )
         except (urllib3.exceptions.HTTPError, OSError) as error:
             self.why = f"{member.host}:{member.port}: {type(error).__name__}"

@@ -22,6 +22,9 @@ TTL_S = 5
 # The leader stops so long before etcd may give its place away.
 MARGIN_S = 1.0
 _BEAT_S = 1.0
+# A member that does not answer in this time is passed over, so that three can be asked before the
+# leader must stop.
+_BEAT_ANSWER_S = 1.0
 _ASK_S = 2.0
 
 
@@ -40,7 +43,7 @@ class Leadership:
         """`url`: where clients find this manager, for the answers of the others."""
         self._key = f"{address.prefix}/leader".encode()
         self._value = url.encode()
-        self._gateway, self._beats = EtcdGateway(address), EtcdGateway(address)
+        self._gateway, self._beats = EtcdGateway(address), EtcdGateway(address, _BEAT_ANSWER_S)
         self._lease = 0
         self._created = 0
         self._until_s = 0.0
@@ -114,6 +117,7 @@ class Leadership:
             try:
                 answer = self._beats.ask("/v3/lease/keepalive", {"ID": self._lease}, _until())
             except StoreError:
+                pause_s = 0.0
                 continue  # check() counts the time
             ttl_s = int(answer.get("result", {}).get("TTL", 0))
             if ttl_s <= 0:
