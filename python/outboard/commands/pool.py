@@ -97,7 +97,7 @@ def serve(
 
     With --state etcd://..., several managers run beside each other: one of them leads, and the
     others take its place when it is gone. One that loses its place ends with status 4; a
-    supervisor starts it again. Commands name all of them: --pool URL,URL.
+    supervisor starts it again. Commands, programs and daemons name all of them: --pool URL,URL.
 
     \b
     Examples:
@@ -152,6 +152,11 @@ def restore(backup: Path, state: Path | None) -> None:
         from outboard.pool.store.restore import restore as restore_store
     except ImportError as error:
         raise OutboardError(f"a package is missing ({error.name}) {_INSTALL}") from error
+    if state is not None and str(state).startswith("etcd:"):
+        raise click.UsageError(
+            "a backup is not restored into etcd (it is a file of SQLite); use `etcdctl snapshot "
+            "restore` with a snapshot of etcd, or restore into a folder"
+        )
     folder = state or _state_folder(None)
     assert folder is not None
     try:
