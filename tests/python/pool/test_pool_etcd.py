@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from etcd_cluster import EtcdCluster, etcd_cluster, leading_store, make_tls, needs_etcd
 from pool_commands import SECOND, Pool, fresh_seed
 
+from outboard.commands.pool import command
 from outboard.errors import OutboardError
 from outboard.pool.core.commands import BanUser, UnbanUser
 from outboard.pool.core.records import Audit, Handle, Quota
@@ -156,7 +158,7 @@ def test_a_deposed_leader_commits_nothing(etcd: EtcdCluster) -> None:
     old._leadership._ended.set()
     old._gateway.ask("/v3/lease/revoke", {"ID": old._leadership._lease}, time.monotonic() + 5)
     new = leading_store(etcd, "deposed")
-    old.check()
+    old.check(0)
     for rev, changes in ((2, quotas(3)), (3, quotas(300))):
         old._failed = ""
         with pytest.raises(DeposedError, match="another manager leads"):
@@ -169,10 +171,22 @@ def test_a_deposed_leader_commits_nothing(etcd: EtcdCluster) -> None:
 def test_a_leader_stops_by_its_own_clock(etcd: EtcdCluster) -> None:
     store = leading_store(etcd)
     store._leadership._ended.set()
-    store.check()
+    store.check(0)
     store._leadership._until_s -= 5
     with pytest.raises(DeposedError, match="start it again"):
-        store.check()
+        store.check(0)
+
+
+def test_the_time_goes_on_from_that_of_the_leader_before(store: EtcdStore) -> None:
+    """Also if nothing was committed for long, and the clock of the next machine is behind."""
+    store.commit(1, 1_000, quotas(1))
+    store.check(500_000)
+    store.check(0)
+    for _ in range(200):
+        if (found := reread(store)[1].now_ms) != 1_000:
+            break
+        time.sleep(0.1)
+    assert found == 500_000
 
 
 def test_only_one_leads_and_the_next_one_follows_at_once(etcd: EtcdCluster) -> None:
@@ -247,6 +261,22 @@ def test_addresses(tmp_path: Path) -> None:
     assert address.members == (("localhost", 2379), ("::1", 99), ("127.0.0.1", 5))
     assert address.prefix == "a/b"
     assert EtcdAddress.parse("etcd://e1,e2", tmp_path).members == (("e1", 2379), ("e2", 2379))
+
+
+def test_options_that_do_not_fit(tmp_path: Path) -> None:
+    (tmp_path / "backup").touch()
+    for words, why in (
+        (("serve", "--signing-keys", str(tmp_path)), "add --state etcd://HOST:PORT"),
+        (
+            ("serve", "--state", str(tmp_path), "--url", "https://m1"),
+            "add --state etcd://HOST:PORT",
+        ),
+        (("restore", str(tmp_path / "backup"), "--state", "etcd://e1"), "etcdctl snapshot restore"),
+    ):
+        done = CliRunner().invoke(command, words)
+        assert done.exit_code == 2
+        assert why in " ".join(done.output.split())
+    assert not Path("etcd:").exists()
 
 
 def test_tls_with_certificates_of_both_sides(tmp_path: Path) -> None:

@@ -235,6 +235,7 @@ def test_a_member_of_etcd_is_killed(site: Site, daemons: list[FakeDaemon]) -> No
     site.etcd.wait()
 
 
+@pytest.mark.slow
 def test_a_member_of_etcd_is_stopped(site: Site, daemons: list[FakeDaemon]) -> None:
     """It takes requests, and does not answer. It may be etcd's leader."""
     member = random.Random(fresh_seed()).choice(site.etcd.members)
@@ -283,6 +284,7 @@ def test_a_stopped_leader_stores_nothing_when_it_goes_on(
     site.client.ask("DELETE", "/v1/leases/meanwhile")
 
 
+@pytest.mark.slow
 def test_etcd_is_away_and_comes_back(site: Site, daemons: list[FakeDaemon]) -> None:
     leader = site.leader()
     handles = {(h["device"], h["epoch"]) for h in site.acquire("kept")["handles"]}

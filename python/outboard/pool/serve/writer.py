@@ -139,7 +139,7 @@ class Writer(threading.Thread):
         begin = time.perf_counter()
         if changes:
             self._store.commit(self._state.rev, self._state.now_ms, changes)
-        self._store.check()
+        self._store.check(self._state.now_ms)
         audits = [c.record for c in changes if isinstance(c.record, Audit)]
         self._watch(commands, audits, time.perf_counter() - begin if changes else 0.0)
         self._loop.call_soon_threadsafe(self._answer, answers, notices, self._state.rev)
@@ -154,7 +154,7 @@ class Writer(threading.Thread):
         self, answers: list[tuple[asyncio.Future[Any], Any]], notices: list[Notice], rev: int
     ) -> None:
         try:
-            self._store.check()  # the process may have been stopped since the commit
+            self._store.check(0)  # the process may have been stopped since the commit
         except StoreError as error:
             self._fail(error)
             return

@@ -28,9 +28,9 @@ class Store(Protocol):
         """
         ...
 
-    def check(self) -> None:
-        """Raises StoreError if this manager may not answer any more: another one may lead. Any
-        thread."""
+    def check(self, now_ms: int) -> None:
+        """Raises StoreError if this manager may not answer any more: another one may lead.
+        `now_ms`: pool time, which a store of several managers passes on. Any thread."""
         ...
 
     def audits(self, after: int, limit: int, who: str) -> list[Audit]:

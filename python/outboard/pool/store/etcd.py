@@ -103,7 +103,8 @@ class EtcdStore:
         for key, raw in self._below("held/"):
             device, _, epoch = key.removeprefix("held/").rpartition("/")
             copy.held[device, int(epoch)] = msgspec.json.decode(raw, type=Held)
-        copy.rev, copy.now_ms = self._now.rev, self._now.now_ms
+        copy.rev = self._now.rev
+        copy.now_ms = max(self._now.now_ms, self._leadership.time_ms())
         self._failed = ""
         return copy.load(config)
 
@@ -130,7 +131,8 @@ class EtcdStore:
             self._failed = str(error)
             raise
 
-    def check(self) -> None:
+    def check(self, now_ms: int) -> None:
+        self._leadership.now_ms = max(now_ms, self._leadership.now_ms)
         self._leadership.check()
 
     def audits(self, after: int, limit: int, who: str) -> list[Audit]:

@@ -28,6 +28,10 @@ _BEAT_ANSWER_S = 1.0
 _ASK_S = 2.0
 
 
+# So often the leader writes down the time of the pool, for the next one.
+_BEATS_OF_TIME = 5
+
+
 class DeposedError(StoreError):
     """This manager does not lead any more."""
 
@@ -42,7 +46,9 @@ class Leadership:
     def __init__(self, address: EtcdAddress, url: str) -> None:
         """`url`: where clients find this manager, for the answers of the others."""
         self._key = f"{address.prefix}/leader".encode()
+        self._time_key = f"{address.prefix}/time".encode()
         self._value = url.encode()
+        self.now_ms = 0  # pool time, as the leader last told it
         self._gateway, self._beats = EtcdGateway(address), EtcdGateway(address, _BEAT_ANSWER_S)
         self._lease = 0
         self._created = 0
@@ -84,6 +90,11 @@ class Leadership:
     def guard(self) -> dict[str, Any]:
         return created_at(self._key, self._created)
 
+    def time_ms(self) -> int:
+        """Returns the pool's time as leaders have written it down. Raises StoreError."""
+        answer = self._gateway.ask("/v3/kv/range", {"key": coded(self._time_key)}, _until())
+        return int(_text(answer["kvs"][0])) if answer.get("kvs") else 0
+
     @property
     def left_s(self) -> float:
         """Seconds until this manager must stop unless etcd has been heard of."""
@@ -110,7 +121,7 @@ class Leadership:
         self._beats.close()
 
     def _keep(self) -> None:
-        pause_s = 0.0
+        pause_s, beats = 0.0, 0
         while not self._ended.wait(pause_s):
             pause_s = _BEAT_S
             asked_s = _now_s()
@@ -125,6 +136,17 @@ class Leadership:
                 return
             # The time counts from before the question, since the answer may be late.
             self._until_s = asked_s + ttl_s - MARGIN_S
+            beats += 1
+            if self.now_ms and beats % _BEATS_OF_TIME == 0:
+                self._write_time()
+
+    def _write_time(self) -> None:
+        body = {
+            "compare": [self.guard()],
+            "success": [put(self._time_key, str(self.now_ms).encode())],
+        }
+        with contextlib.suppress(StoreError):  # the next beat finds out
+            self._beats.ask("/v3/kv/txn", body, time.monotonic() + _BEAT_ANSWER_S)
 
 
 def _text(found: dict[str, Any]) -> str:

@@ -105,7 +105,7 @@ class MemoryStore:
     def backup(self) -> bytes:
         raise StoreError("a store in memory has no backup")
 
-    def check(self) -> None:
+    def check(self, now_ms: int) -> None:
         """Nobody else has the memory."""
 
     def close(self) -> None:

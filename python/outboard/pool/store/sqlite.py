@@ -144,7 +144,7 @@ class SqliteStore:
         except sqlite3.Error as error:
             raise StoreError(f"revision {rev} is not stored ({error})") from error
 
-    def check(self) -> None:
+    def check(self, now_ms: int) -> None:
         """The lock on the file keeps others away."""
 
     def audits(self, after: int, limit: int, who: str) -> list[Audit]:
