@@ -154,7 +154,7 @@ def assert_nothing_was_lost(site: Site, holders: list[Holder]) -> None:
 def under_load(site: Site, act: Any) -> list[Holder]:
     """Holders acquire while `act` happens, and go on until each has got devices after it."""
     ended = threading.Event()
-    names = [f"{act.__name__}{n}-{time.monotonic_ns()}" for n in range(3)]
+    names = [f"{act.__name__}{n}-{time.monotonic_ns()}" for n in range(2)]
     holders = [Holder(site, name, ended) for name in names]
     for holder in holders:
         holder.start()
