@@ -179,7 +179,7 @@ bool read_label(const std::string& text, Options& options) {
 void declare_pool(CLI::App& app, Options& options) {
   app.add_option("--pool", options.pool_url,
                  "Serve only leases of the pool whose manager is at this URL: https://HOST:PORT "
-                 "with --key, http://127.0.0.1:PORT or unix:PATH.");
+                 "with --key, http://127.0.0.1:PORT or unix:PATH. Several managers: URL,URL.");
   app.add_option("--name", options.name,
                  "With --pool and without --key: the name of this daemon in the pool. The default "
                  "is the host's. With --key, the key names it.");

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -55,8 +56,10 @@ std::vector<daemon::GatedDevice> gated(const std::string& name,
 Result<std::unique_ptr<PoolMembership>> PoolMembership::create(
     const Options& options, const std::vector<std::unique_ptr<Device>>& devices,
     std::shared_ptr<const transport::Security> security) {
-  OB_ASSIGN_OR_RETURN(auto manager, pool::ManagerAddress::parse(options.pool_url));
-  if (manager.secure && security == nullptr) {
+  OB_ASSIGN_OR_RETURN(auto managers, pool::parse_managers(options.pool_url));
+  const bool secure =
+      std::any_of(managers.begin(), managers.end(), [](const auto& one) { return one.secure; });
+  if (secure && security == nullptr) {
     return Status(Code::denied, options.pool_url +
                                     " needs a key (it is on the network); give one "
                                     "of `outboard key add daemon --managed` as --key");
@@ -73,18 +76,19 @@ Result<std::unique_ptr<PoolMembership>> PoolMembership::create(
       .devices = gated(name, devices),
       .grace_ms = static_cast<std::int64_t>(options.manager_grace_seconds * 1e3)};
   return std::unique_ptr<PoolMembership>(new PoolMembership(
-      options, std::move(name), std::move(gate), std::move(manager), std::move(security)));
+      options, std::move(name), std::move(gate), std::move(managers), std::move(security)));
 }
 
 PoolMembership::PoolMembership(const Options& options, std::string name,
-                               daemon::LeaseGate::Config gate, pool::ManagerAddress manager,
+                               daemon::LeaseGate::Config gate,
+                               std::vector<pool::ManagerAddress> managers,
                                std::shared_ptr<const transport::Security> security)
     : options_(options),
       name_(std::move(name)),
       devices_(gate.devices),
-      manager_(std::move(manager)),
+      managers_(std::move(managers)),
       security_(std::move(security)),
-      leases_(std::move(gate), manager_.text) {}
+      leases_(std::move(gate), options.pool_url) {}
 
 std::unique_ptr<daemon::PoolAgent> PoolMembership::join(const daemon::Server& server) {
   daemon::PoolNode node;
@@ -102,7 +106,7 @@ std::unique_ptr<daemon::PoolAgent> PoolMembership::join(const daemon::Server& se
         {id, info.backend, info.description, info.memory_bytes, info.gflops_double, 0});
   }
   node.memory_used = [&server](std::size_t device) { return server.memory_used(device); };
-  return std::make_unique<daemon::PoolAgent>(leases_, std::move(node), manager_, security_);
+  return std::make_unique<daemon::PoolAgent>(leases_, std::move(node), managers_, security_);
 }
 
 }  // namespace ob::apps

@@ -31,12 +31,13 @@ class PoolMembership {
 
  private:
   PoolMembership(const Options& options, std::string name, daemon::LeaseGate::Config gate,
-                 pool::ManagerAddress manager, std::shared_ptr<const transport::Security> security);
+                 std::vector<pool::ManagerAddress> managers,
+                 std::shared_ptr<const transport::Security> security);
 
   const Options& options_;
   const std::string name_;
   const std::vector<daemon::GatedDevice> devices_;
-  const pool::ManagerAddress manager_;
+  const std::vector<pool::ManagerAddress> managers_;
   const std::shared_ptr<const transport::Security> security_;
   daemon::Leases leases_;
 };

@@ -34,8 +34,8 @@ Code code_of(const std::string& problem) noexcept {
 
 Result<LeaseClient> LeaseClient::at(const std::string& manager,
                                     const std::shared_ptr<const transport::Security>& security) {
-  OB_ASSIGN_OR_RETURN(auto address, ManagerAddress::parse(manager));
-  return LeaseClient(std::make_unique<ManagerLink>(std::move(address), security));
+  OB_ASSIGN_OR_RETURN(auto managers, parse_managers(manager));
+  return LeaseClient(std::make_unique<ManagerLink>(std::move(managers), security));
 }
 
 Result<HttpResponse> LeaseClient::ask(std::string_view method, const std::string& target,

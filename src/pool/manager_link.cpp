@@ -29,6 +29,13 @@ bool take(std::string& text, std::string_view prefix) {
   return true;
 }
 
+// Another manager may do what this one refuses.
+bool leads_not(const HttpResponse& response) {
+  if (response.status != 503) return false;
+  const std::string name = problem_of(response).name;
+  return name == "not-leader" || name == "starting" || name == "storage";
+}
+
 bool has_port(const std::string& place) {
   const std::size_t colon = place.rfind(':');
   return colon != std::string::npos && place.find(']', colon) == std::string::npos;
@@ -67,20 +74,34 @@ Result<ManagerAddress> ManagerAddress::parse(const std::string& url) {
   return parsed;
 }
 
+Result<std::vector<ManagerAddress>> parse_managers(const std::string& urls) {
+  std::vector<ManagerAddress> managers;
+  for (std::size_t begin = 0; begin <= urls.size();) {
+    const std::size_t end = std::min(urls.find(',', begin), urls.size());
+    OB_ASSIGN_OR_RETURN(auto manager, ManagerAddress::parse(urls.substr(begin, end - begin)));
+    managers.push_back(std::move(manager));
+    begin = end + 1;
+  }
+  return managers;
+}
+
 Result<std::unique_ptr<transport::Stream>> ManagerLink::connect(
     transport::Deadline deadline) const {
-  if (address_.secure && security_ == nullptr) {
+  if (manager().secure && security_ == nullptr) {
     return Status(Code::denied, "it needs a key (it is on the network); give --key FOLDER");
   }
-  OB_ASSIGN_OR_RETURN(auto stream, transport::connect_plainly(address_.address, deadline));
-  if (!address_.secure) return stream;
+  OB_ASSIGN_OR_RETURN(auto stream, transport::connect_plainly(manager().address, deadline));
+  if (!manager().secure) return stream;
   return security_->connect_to_manager(std::move(stream), deadline);
 }
 
 Status ManagerLink::ensure_connected(transport::Deadline deadline) {
   std::unique_ptr<transport::Stream> fresh;
   if (stream_ == nullptr) {
-    OB_ASSIGN_OR_RETURN(fresh, connect(std::min(deadline, Clock::now() + kLongestConnect)));
+    // A host that is down must leave time for the other managers.
+    const auto now = Clock::now();
+    const Clock::duration share = (deadline - now) / static_cast<int>(managers_.size());
+    OB_ASSIGN_OR_RETURN(fresh, connect(now + std::min<Clock::duration>(share, kLongestConnect)));
   }
   const std::lock_guard lock(mutex_);
   if (interrupted_) return {Code::connection_lost, "interrupted"};
@@ -99,6 +120,11 @@ void ManagerLink::interrupt() noexcept {
   if (stream_ != nullptr) stream_->shut_down();
 }
 
+bool ManagerLink::interrupted() {
+  const std::lock_guard lock(mutex_);
+  return interrupted_;
+}
+
 void ManagerLink::resume() {
   const std::lock_guard lock(mutex_);
   interrupted_ = false;
@@ -113,11 +139,28 @@ Result<HttpResponse> ManagerLink::ask_once(const HttpRequest& request,
   return response;
 }
 
+void ManagerLink::move_on() {
+  if (managers_.size() == 1) return;
+  disconnect();
+  at_ = (at_ + 1) % managers_.size();
+}
+
 Result<HttpResponse> ManagerLink::ask(std::string_view method, std::string_view target,
                                       std::string body, transport::Deadline deadline) {
-  const bool local = address_.address.starts_with("unix:");
-  const HttpRequest request{std::string(method), std::string(target),
-                            local ? "localhost" : address_.address, std::move(body)};
+  HttpRequest request{std::string(method), std::string(target), {}, std::move(body)};
+  auto response = ask_manager(request, deadline);
+  for (std::size_t asked = 1;; ++asked) {
+    if (response.ok() && !leads_not(*response)) return response;
+    move_on();
+    if (asked >= managers_.size() || Clock::now() >= deadline || interrupted()) return response;
+    response = ask_manager(request, deadline);
+  }
+}
+
+// Asks one manager, once more if it had closed a kept connection.
+Result<HttpResponse> ManagerLink::ask_manager(HttpRequest& request, transport::Deadline deadline) {
+  const bool local = manager().address.starts_with("unix:");
+  request.host = local ? "localhost" : manager().address;
   const bool kept = stream_ != nullptr;
   auto response = ask_once(request, deadline);
   if (kept && response.status().code() == Code::connection_lost) {

@@ -1,10 +1,12 @@
 #pragma once
 // Asks the manager of a pool.
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.hpp"
 #include "pool/http_exchange.hpp"
@@ -34,16 +36,25 @@ struct ManagerAddress {
   static Result<ManagerAddress> parse(const std::string& url);
 };
 
-/// One connection to a manager, made when it is needed and kept for the next request.
+/// Reads the addresses of the managers of a pool, of which one leads: "URL,URL".
+/// Errors: those of ManagerAddress::parse()
+Result<std::vector<ManagerAddress>> parse_managers(const std::string& urls);
+
+/// One connection to the manager of a pool, made when it is needed and kept for the next request.
+/// Of several managers, the one that leads is found by asking the next one.
 /// Threads: one at a time; interrupt() any
 class ManagerLink {
  public:
+  /// @param managers at least one
   /// @param security the key of this side; nullptr: none, so that https is refused
-  ManagerLink(ManagerAddress address, std::shared_ptr<const transport::Security> security)
-      : address_(std::move(address)), security_(std::move(security)) {}
+  ManagerLink(std::vector<ManagerAddress> managers,
+              std::shared_ptr<const transport::Security> security)
+      : managers_(std::move(managers)), security_(std::move(security)) {}
 
   /// Sends a request, and once more on a new connection if the kept one was closed meanwhile: all
-  /// requests to a manager may be repeated.
+  /// requests to a manager may be repeated. If a manager does not answer or does not lead, asks the
+  /// others, each once, until the deadline. The next request begins with the one that was asked
+  /// last, or, if that one has not answered, with the one after it.
   /// @param body JSON; empty: none
   /// @returns any answer, also a refusal
   /// Errors: unavailable, deadline_exceeded, connection_lost, protocol_error, denied: nobody knows
@@ -57,15 +68,21 @@ class ManagerLink {
   /// Allows requests again.
   void resume();
 
-  const std::string& url() const noexcept { return address_.text; }
+  /// The manager that the next request begins with.
+  const std::string& url() const noexcept { return manager().text; }
 
  private:
+  const ManagerAddress& manager() const noexcept { return managers_[at_]; }
+  void move_on();
   Result<std::unique_ptr<transport::Stream>> connect(transport::Deadline deadline) const;
   Status ensure_connected(transport::Deadline deadline);
   void disconnect();
+  bool interrupted();
   Result<HttpResponse> ask_once(const HttpRequest& request, transport::Deadline deadline);
+  Result<HttpResponse> ask_manager(HttpRequest& request, transport::Deadline deadline);
 
-  const ManagerAddress address_;
+  const std::vector<ManagerAddress> managers_;
+  std::size_t at_ = 0;  // the manager that is asked
   const std::shared_ptr<const transport::Security> security_;
   std::mutex mutex_;  // guards changes of stream_, and interrupted_
   std::unique_ptr<transport::Stream> stream_;

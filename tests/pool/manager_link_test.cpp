@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
 #include <thread>
 #include <utility>
@@ -45,7 +46,13 @@ TEST(ManagerAddress, RefusesOthers) {
 using test::http_response;
 using test::StubManager;
 
-ManagerLink link_to(const std::string& url) { return {*ManagerAddress::parse(url), nullptr}; }
+ManagerLink link_to(const std::string& urls) { return {*parse_managers(urls), nullptr}; }
+
+// A refusal as standbys answer it.
+std::string refusal(const std::string& name) {
+  return http_response("503 Service Unavailable", R"({"type":"urn:outboard:problem:)" + name +
+                                                      R"(","detail":"another one leads"})");
+}
 
 TEST(ManagerLink, KeepsItsConnectionAndMakesANewOneWhereItWasClosed) {
   int asked = 0;
@@ -72,6 +79,66 @@ TEST(ManagerLink, NamesAManagerThatDoesNotAnswer) {
   const auto response = link_to(url).ask("GET", "/", {}, soon());
   EXPECT_EQ(response.status().code(), Code::unavailable);
   EXPECT_NE(response.status().message().find(url), std::string::npos);
+}
+
+TEST(ManagerAddress, ReadsSeveralUrls) {
+  const auto managers = parse_managers("https://a,http://127.0.0.1:9/,unix:/run/s");
+  ASSERT_TRUE(managers.ok());
+  ASSERT_EQ(managers->size(), 3U);
+  EXPECT_EQ((*managers)[0].address, "a:7780");
+  EXPECT_EQ((*managers)[1].address, "127.0.0.1:9");
+  EXPECT_EQ((*managers)[2].address, "unix:/run/s");
+  for (const char* const urls : {"", ",", "https://a,", ",https://a", "https://a,,https://b"}) {
+    EXPECT_EQ(parse_managers(urls).status().code(), Code::invalid_argument) << urls;
+  }
+}
+
+TEST(ManagerLink, FindsTheManagerThatLeads) {
+  std::string dead;
+  {
+    const StubManager gone([](const std::string&) { return std::nullopt; });
+    dead = gone.url();
+  }
+  std::atomic<bool> leads = false;
+  StubManager standby([&](const std::string&) {
+    return leads ? http_response("200 OK", "standby") : refusal("not-leader");
+  });
+  StubManager leader([&](const std::string&) -> std::optional<std::string> {
+    if (leads) return std::nullopt;  // it has ended
+    return http_response("200 OK", "leader");
+  });
+  ManagerLink link = link_to(dead + "," + standby.url() + "," + leader.url());
+  for (int i = 0; i < 2; ++i) {
+    const auto response = link.ask("GET", "/", {}, soon());
+    ASSERT_TRUE(response.ok()) << response.status().message();
+    EXPECT_EQ(response->body, "leader");
+  }
+  EXPECT_EQ(standby.requests(), 1);  // the second request began with the leader
+  EXPECT_EQ(link.url(), leader.url());
+  leads = true;
+  const auto response = link.ask("GET", "/", {}, soon());
+  ASSERT_TRUE(response.ok()) << response.status().message();
+  EXPECT_EQ(response->body, "standby");
+}
+
+TEST(ManagerLink, TellsTheRefusalIfNoneLeads) {
+  StubManager first([](const std::string&) { return refusal("storage"); });
+  StubManager second([](const std::string&) { return refusal("not-leader"); });
+  ManagerLink link = link_to(first.url() + "," + second.url());
+  const auto response = link.ask("GET", "/", {}, soon());
+  ASSERT_TRUE(response.ok()) << response.status().message();
+  EXPECT_EQ(response->status, 503);
+  EXPECT_EQ(problem_of(*response).name, "not-leader");
+}
+
+TEST(ManagerLink, TakesOtherRefusalsFromTheManagerThatIsAsked) {
+  StubManager first([](const std::string&) {
+    return http_response("410 Gone", R"({"type":"urn:outboard:problem:lease-over"})");
+  });
+  StubManager second([](const std::string&) { return http_response("200 OK", "no"); });
+  ManagerLink link = link_to(first.url() + "," + second.url());
+  EXPECT_EQ(link.ask("GET", "/", {}, soon())->status, 410);
+  EXPECT_EQ(second.connections(), 0);
 }
 
 TEST(ManagerLink, NeedsAKeyForHttps) {

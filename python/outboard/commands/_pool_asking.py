@@ -27,7 +27,12 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def asking(function: Function) -> Function:
     """Adds --pool and --key; `function` gets the manager as its first argument."""
 
-    @click.option("--pool", "url", metavar="URL", help="The manager.  [default: OUTBOARD_POOL]")
+    @click.option(
+        "--pool",
+        "url",
+        metavar="URL",
+        help="The manager, or several: URL,URL.  [default: OUTBOARD_POOL]",
+    )
     @click.option(
         "--key",
         type=click.Path(exists=True, file_okay=False, path_type=Path),

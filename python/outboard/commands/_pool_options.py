@@ -136,8 +136,8 @@ _OPTIONS = (
         "--pool",
         "pool_url",
         metavar="URL",
-        help="The manager of a pool. Without --accelerators, each program takes one while its "
-        f"calls gain by it.  [default: {_VARIABLE}]",
+        help="The manager of a pool, or several: URL,URL. Without --accelerators, each program "
+        f"takes one accelerator while its calls gain by it.  [default: {_VARIABLE}]",
     ),
     click.option(
         "--accelerators",

@@ -45,8 +45,27 @@ def command() -> None:
 @click.option(
     "--state",
     type=str,
-    help="Folder of the state and of the keys that sign tokens, or memory: for trials.  "
-    "[default: ~/.local/state/outboard/pool]",
+    help="Folder of the state and of the keys that sign tokens; etcd://HOST:PORT,HOST:PORT,... for "
+    "several managers of one pool; or memory: for trials.  [default: "
+    "~/.local/state/outboard/pool]",
+)
+@click.option(
+    "--signing-keys",
+    type=_FOLDER,
+    help="With etcd: folder of this manager's keys that sign tokens.  [default: "
+    "~/.local/state/outboard/pool]",
+)
+@click.option(
+    "--etcd-tls",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="With etcd: ca.pem of its members, and client.pem and client.key for this manager if etcd "
+    "asks for certificates.",
+)
+@click.option(
+    "--url",
+    help="With etcd: where clients reach this manager; the others tell them.  [default: the first "
+    "--listen on the network]",
 )
 @click.option(
     "--config",
@@ -63,6 +82,9 @@ def serve(
     listen: tuple[str, ...],
     key: Path | None,
     state: str | None,
+    signing_keys: Path | None,
+    etcd_tls: Path | None,
+    url: str | None,
     config: Path | None,
     form: str,
     log_level: str,
@@ -73,15 +95,22 @@ def serve(
     means that the state could not be stored; start it again when the disk has been repaired.
     Without a key it serves this machine only.
 
+    With --state etcd://..., several managers run beside each other: one of them leads, and the
+    others take its place when it is gone. One that loses its place ends with status 4; a
+    supervisor starts it again. Commands, programs and daemons name all of them: --pool URL,URL.
+
     \b
     Examples:
       outboard pool serve
       outboard pool serve --listen unix:/run/outboard/pool.sock --listen 127.0.0.1:7780
       outboard pool serve --key ~/keys/m1 --listen 0.0.0.0:7780 --config /etc/outboard/pool.toml
+      outboard pool serve --key ~/keys/m1 --listen 0.0.0.0:7780 --state etcd://e1,e2,e3
+    --etcd-tls ~/keys/etcd
     """
     try:
         from outboard.pool.serve import log, server
         from outboard.pool.serve.settings import read_settings
+        from outboard.pool.store.etcd_gateway import EtcdAddress
     except ImportError as error:
         raise OutboardError(
             f"the manager needs a package that is missing ({error.name}) {_INSTALL}"
@@ -89,12 +118,22 @@ def serve(
     from outboard.version import version
 
     log.set_up(form, log_level)
+    etcd = None
+    if state is not None and state.startswith("etcd://"):
+        etcd = EtcdAddress.parse(state, etcd_tls)
+    elif signing_keys or etcd_tls or url:
+        raise click.UsageError(
+            "--signing-keys, --etcd-tls and --url belong to several managers (the state is not in "
+            "etcd); add --state etcd://HOST:PORT"
+        )
     options = server.Options(
         listen or ("127.0.0.1:7780",),
         key,
-        _state_folder(state),
+        (signing_keys or _state_folder(None)) if etcd else _state_folder(state),
         read_settings(config),
         version(),
+        etcd=etcd,
+        url=url or "",
     )
     sys.exit(server.serve(options))
 
@@ -113,6 +152,11 @@ def restore(backup: Path, state: Path | None) -> None:
         from outboard.pool.store.restore import restore as restore_store
     except ImportError as error:
         raise OutboardError(f"a package is missing ({error.name}) {_INSTALL}") from error
+    if state is not None and str(state).startswith("etcd:"):
+        raise click.UsageError(
+            "a backup is not restored into etcd (it is a file of SQLite); use `etcdctl snapshot "
+            "restore` with a snapshot of etcd, or restore into a folder"
+        )
     folder = state or _state_folder(None)
     assert folder is not None
     try:

@@ -136,7 +136,7 @@ MAX_STREAMS = settings_table.row("streams").max
 @click.option(
     "--pool",
     metavar="URL",
-    help="Serve only leases of the pool with this manager (outboard pool serve).",
+    help="Serve only leases of the pool with this manager (outboard pool serve); several: URL,URL.",
 )
 @click.option(
     "--name",

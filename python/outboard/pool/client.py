@@ -7,6 +7,7 @@ import os
 import secrets
 import socket
 import ssl
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -20,6 +21,10 @@ from outboard.errors import OutboardError
 MANAGER_NAME = "manager.outboard.internal"  # as in outboard.keys, which needs cryptography
 _CONNECT_S = 5.0
 _ANSWER_S = 15.0  # beside the time that an answer was asked to wait
+_NEXT_S = 5.0  # the same, where another manager can be asked
+# A manager that is gone is replaced after 5 s, and the next one loads the state.
+_CHANGE_S = 12.0
+_CHANGE_PAUSE_S = 0.3
 
 
 class PoolError(OutboardError):
@@ -55,13 +60,17 @@ class _UnixPool(HTTPConnectionPool):
 
 
 class PoolClient:
-    """A manager. Any thread."""
+    """The manager of a pool, or several of which one leads. Any thread."""
 
     def __init__(self, url: str, key: Path | None = None) -> None:
-        """`url`: http://127.0.0.1:7780, https://HOST:PORT with a key, or unix:PATH. `key`: a folder
-        with client.pem, or daemon.pem. Raises OutboardError."""
+        """`url`: http://127.0.0.1:7780, https://HOST:PORT with a key, or unix:PATH; or several with
+        commas between them. `key`: a folder with client.pem, or daemon.pem. Raises OutboardError.
+        """
         self.url = url.rstrip("/")
-        self._connections = _connections(self.url, key)
+        self._managers = [
+            (one, _connections(one, key)) for one in (u.rstrip("/") for u in self.url.split(","))
+        ]
+        self._at = 0  # of the manager that answered last
 
     def ask(
         self,
@@ -82,20 +91,47 @@ class PoolClient:
     def raw(
         self, method: str, target: str, body: Any = None, wait_s: float = 0
     ) -> tuple[int, bytes]:
-        """Returns status and body of the answer."""
+        """Returns status and body of the answer. Asks the next manager if one does not answer or
+        does not lead, and all of them again while another one takes the lead."""
         data = None if body is None else json.dumps(body).encode()
+        until = time.monotonic() + _CHANGE_S
+        while True:
+            alive: tuple[int, bytes] | None = None
+            for _ in self._managers:
+                at = self._at
+                try:
+                    status, raw = self._ask_one(at, method, target, data, wait_s)
+                except UnreachableError as error:
+                    silent = error
+                else:
+                    if len(self._managers) == 1 or not _leads_not(status, raw):
+                        return status, raw
+                    alive = status, raw
+                if self._at == at:  # unless another thread has moved on
+                    self._at = (at + 1) % len(self._managers)
+            if alive is None:
+                raise silent
+            if time.monotonic() >= until:
+                return alive
+            time.sleep(_CHANGE_PAUSE_S)
+
+    def _ask_one(
+        self, at: int, method: str, target: str, data: bytes | None, wait_s: float
+    ) -> tuple[int, bytes]:
+        url, connections = self._managers[at]
+        answer_s = _ANSWER_S if len(self._managers) == 1 else _NEXT_S
         try:
-            response = self._connections.urlopen(
+            response = connections.urlopen(
                 method,
                 target,
                 body=data,
                 headers={"content-type": "application/json"},
                 retries=False,
-                timeout=urllib3.Timeout(connect=_CONNECT_S, read=_ANSWER_S + wait_s),
+                timeout=urllib3.Timeout(connect=_CONNECT_S, read=answer_s + wait_s),
             )
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise UnreachableError(
-                f"the manager at {self.url} does not answer ({_why(error)}) is it running there? "
+                f"the manager at {url} does not answer ({_why(error)}) is it running there? "
                 "`outboard pool serve`"
             ) from error
         return response.status, response.data
@@ -112,7 +148,8 @@ class PoolClient:
                 return found
 
     def close(self) -> None:
-        self._connections.close()
+        for _, connections in self._managers:
+            connections.close()
 
 
 def name_in_path(name: str) -> str:
@@ -164,6 +201,11 @@ def client_tls(folder: Path) -> ssl.SSLContext:
     except (OSError, ssl.SSLError) as error:
         raise OutboardError(f"{folder} cannot be used as a key ({error})") from error
     return context
+
+
+def _leads_not(status: int, raw: bytes) -> bool:
+    """Returns whether another manager may do what this one refuses."""
+    return status == 503 and _refused(status, raw).name in ("not-leader", "starting", "storage")
 
 
 def _refused(status: int, raw: bytes) -> PoolError:

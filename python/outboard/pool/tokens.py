@@ -128,6 +128,7 @@ class Signer:
     def __init__(self, folder: Path | None) -> None:
         """`folder` None: keys in memory, for tests. Raises OutboardError."""
         self._folder = folder
+        self.others: dict[str, bytes] = {}  # of other managers of the pool, DER by kid
         self._keys = _read(folder) if folder else []
         self.rotate()
 
@@ -153,7 +154,7 @@ class Signer:
 
     def public_keys(self) -> dict[str, bytes]:
         """Returns the keys that verify, DER by kid."""
-        return {key.kid: key.public_der for key in self._keys}
+        return self.others | {key.kid: key.public_der for key in self._keys}
 
 
 def pool_name(folder: Path | None, root: bytes | None) -> str:

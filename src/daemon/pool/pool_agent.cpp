@@ -40,13 +40,13 @@ std::vector<std::uint16_t> lease_versions() {
 
 }  // namespace
 
-PoolAgent::PoolAgent(Leases& leases, PoolNode node, pool::ManagerAddress manager,
+PoolAgent::PoolAgent(Leases& leases, PoolNode node, std::vector<pool::ManagerAddress> managers,
                      std::shared_ptr<const transport::Security> security)
     : leases_(leases),
       node_(std::move(node)),
       instance_(pool::random_name()),
       path_(std::string(kDaemons) + pool::percent_encoded(node_.name)),
-      link_(std::move(manager), std::move(security)),
+      link_(std::move(managers), std::move(security)),
       thread_([this] { run(); }) {}
 
 PoolAgent::~PoolAgent() {

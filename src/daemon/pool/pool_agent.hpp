@@ -37,7 +37,7 @@ class PoolAgent {
  public:
   /// @param leases outlives the agent
   /// @param security the daemon's key; nullptr: none
-  PoolAgent(Leases& leases, PoolNode node, pool::ManagerAddress manager,
+  PoolAgent(Leases& leases, PoolNode node, std::vector<pool::ManagerAddress> managers,
             std::shared_ptr<const transport::Security> security);
   /// Tells the manager that the daemon stops, and waits a moment for its answer.
   ~PoolAgent();

@@ -1,4 +1,4 @@
-"""Both stores keep what the core says. SQLite keeps it over SIGKILL in the middle of commits."""
+"""All stores keep what the core says. SQLite keeps it over SIGKILL in the middle of commits."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from etcd_cluster import EtcdCluster, etcd_cluster, leading_store, needs_etcd
 from pool_commands import SECOND, Pool, fresh_seed
 
 from outboard.pool.core.commands import BanUser, Grow, SetQuota, SetReservation, UnbanUser
@@ -27,9 +28,21 @@ from outboard.pool.store.sqlite import SqliteStore
 TABLES = "daemons devices leases handles accounts quotas reservations bans".split()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(scope="module")
+def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EtcdCluster]:
+    with etcd_cluster(tmp_path_factory.mktemp("etcd")) as cluster:
+        yield cluster
+
+
+@pytest.fixture(params=["memory", "sqlite", pytest.param("etcd", marks=needs_etcd)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    made: Store = MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "db")
+    made: Store
+    if request.param == "memory":
+        made = MemoryStore()
+    elif request.param == "sqlite":
+        made = SqliteStore(tmp_path / "db")
+    else:
+        made = leading_store(request.getfixturevalue("etcd"))
     yield made
     made.close()
 

@@ -12,8 +12,11 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 
 from outboard.pool.core.replies import Problem
-from outboard.pool.serve.exchange import Request, Response, Route, refusal
+from outboard.pool.serve import public
+from outboard.pool.serve.answers import Alive
+from outboard.pool.serve.exchange import Request, Response, Route, answer, refusal
 from outboard.pool.serve.manager import Manager, RefusedError
+from outboard.pool.serve.metrics import Metrics
 from outboard.pool.serve.peer import Peer
 from outboard.pool.serve.problems import STATUS, ProblemError, printable
 from outboard.pool.serve.routes import ROUTES
@@ -49,8 +52,11 @@ class _Place:
 
 
 class App:
-    def __init__(self, manager: Manager) -> None:
-        self._manager = manager
+    """`manager` None: this process does not lead yet, and `refuse` says why."""
+
+    def __init__(self, metrics: Metrics, version: str, refuse: Callable[[], ProblemError]) -> None:
+        self.manager: Manager | None = None
+        self._metrics, self._version, self._refuse = metrics, version, refuse
         self._places: dict[int, list[_Place]] = {}
         found: dict[str, _Place] = {}
         for route in ROUTES:
@@ -77,7 +83,7 @@ class App:
             _log.exception("a request failed")
             text = "the manager failed at this request (a mistake in it) see its log"
             response = refusal(Problem(STATUS["failed"], "failed", text))
-        self._manager.metrics.answered(response.status)
+        self._metrics.answered(response.status)
         _log_request(scope, response)
         await _send(scope, response, send)
 
@@ -98,11 +104,20 @@ class App:
         if route.role is not None and not peer.may(route.role):
             text = f"{peer.holder} may not do this (it is for the role {route.role})"
             raise ProblemError("not-yours", f"{text}; see docs/operations.md")
+        if self.manager is None:
+            return self._on_standby(route)
         raw = await _body(receive, headers)
         body = _decode(decoder, raw) if decoder else None
         query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
         request = Request(peer, names, query, body, scope["state"].get("transport"))
-        return await route.handler(self._manager, request)
+        return await route.handler(self.manager, request)
+
+    def _on_standby(self, route: Route) -> Response:
+        if route.handler is public.healthz:
+            return answer(Alive("standby", self._version))
+        if route.handler is public.metrics:
+            return public.metrics_response(self._metrics)
+        raise self._refuse()
 
     def _find(self, path: str) -> tuple[_Place, tuple[str, ...]]:
         parts = tuple(path.split("/")[1:])
@@ -176,7 +191,8 @@ async def _send(scope: Scope, response: Response, send: Send) -> None:
 
 
 def _log_request(scope: Scope, response: Response) -> None:
-    level = logging.WARNING if response.status >= 500 else logging.DEBUG
+    usual = response.status < 500 or response.status == 503  # of a manager that does not lead
+    level = logging.DEBUG if usual else logging.WARNING
     if response.status in (401, 403):
         level = logging.INFO
     if not _log.isEnabledFor(level):

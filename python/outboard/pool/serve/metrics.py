@@ -43,6 +43,7 @@ class Metrics:
         self._memory = self._gauge(
             "outboard_device_memory_used_bytes", "Device memory in use.", "device"
         )
+        self._leader = self._gauge("outboard_pool_leader", "1: this manager grants.")
         build = self._gauge("outboard_pool_build_info", "The manager's version.", "version")
         build.labels(version).set(1)
         self._reports: dict[str, dict[str, tuple[float, int]]] = {}
@@ -52,6 +53,9 @@ class Metrics:
 
     def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
         return Gauge(name, text, labels, registry=self._registry)
+
+    def leads(self) -> None:
+        self._leader.set(1)
 
     def watch(self, commands: list[Any], audits: list[Audit], seconds: float) -> None:
         """After each commit, in the writer's thread."""

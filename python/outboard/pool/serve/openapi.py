@@ -12,7 +12,7 @@ from outboard.pool.serve.exchange import JSON, Route
 from outboard.pool.serve.problems import STATUS, ProblemBody
 from outboard.pool.serve.routes import ROUTES
 
-_ALWAYS = ("bad-request", "not-yours", "too-large", "invalid", "failed", "storage")
+_ALWAYS = ("bad-request", "not-yours", "too-large", "invalid", "failed", "storage", "not-leader")
 _NAME = re.compile(r"{(\w+)}")
 _PATH_SCHEMAS: dict[str, dict[str, Any]] = {
     "id": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"},

@@ -29,6 +29,7 @@ STATUS = {
     "invalid": 422,
     "too-many-waiting": 429,
     "failed": 500,
+    "not-leader": 503,
     "starting": 503,
     "storage": 503,
 }

@@ -24,11 +24,14 @@ from outboard.pool.serve.app import App
 from outboard.pool.serve.listening import listen, name_of, server_tls
 from outboard.pool.serve.manager import Manager
 from outboard.pool.serve.metrics import Metrics
+from outboard.pool.serve.problems import ProblemError
 from outboard.pool.serve.protocol import ManagerProtocol
 from outboard.pool.serve.settings import Settings
+from outboard.pool.serve.standby import Standby, share_keys, shared_name
 from outboard.pool.serve.waits import Waits
 from outboard.pool.serve.writer import Writer
 from outboard.pool.store.base import Store, StoreError
+from outboard.pool.store.etcd_gateway import EtcdAddress
 from outboard.pool.store.memory import MemoryStore
 from outboard.pool.store.sqlite import SqliteStore
 from outboard.pool.tokens import Signer, pool_name
@@ -45,12 +48,18 @@ _log = logging.getLogger("outboard.pool")
 
 
 class Options(NamedTuple):
+    """`state`: the folder of the state and of the keys that sign tokens; None: in memory. `etcd`:
+    where the state is instead. `url`: of this manager, for clients that ask one which does not
+    lead; empty: that of the first listening socket on the network."""
+
     listen: tuple[str, ...]
     key: Path | None
-    state: Path | None  # None: in memory
+    state: Path | None
     settings: Settings
     version: str
     heartbeat_ms: int = 2_000
+    etcd: EtcdAddress | None = None
+    url: str = ""
 
 
 def serve(options: Options) -> int:
@@ -61,11 +70,24 @@ def serve(options: Options) -> int:
     folder = options.state
     if folder is not None:
         _make_private(folder)
-    store = _open_store(folder)
-    signer = Signer(folder)
-    name = pool_name(folder, _root(options.key))
+    store = _open_store(folder) if options.etcd is None else None
+    standby = None
+    if options.etcd is not None:
+        standby = Standby(options.etcd, options.url or _own_url(sockets, tls is not None))
+    root = _root(options.key)
+    process = _Process(options, store, standby, Signer(folder), pool_name(folder, root), root)
     sys.setswitchinterval(_SWITCH_S)
-    return asyncio.run(_serve(options, sockets, tls, store, signer, name))
+    return asyncio.run(process.run(sockets, tls))
+
+
+def _own_url(sockets: list[socket.socket], tls: bool) -> str:
+    for one in sockets:
+        if one.family != socket.AF_UNIX:
+            url = name_of(one, tls)
+            for anywhere in ("0.0.0.0", "[::]"):
+                url = url.replace(f"//{anywhere}:", f"//{socket.getfqdn()}:")
+            return url
+    return ""
 
 
 def _make_private(folder: Path) -> None:
@@ -106,61 +128,128 @@ def _root(key: Path | None) -> bytes | None:
     )
 
 
-async def _serve(
-    options: Options,
-    sockets: list[socket.socket],
-    tls: ssl.SSLContext | None,
-    store: Store,
-    signer: Signer,
-    name: str,
-) -> int:
-    loop = asyncio.get_running_loop()
-    stopped: asyncio.Future[int] = loop.create_future()
+class _Process:
+    """What the process does from its start to its end."""
 
-    def fail(error: BaseException) -> None:
-        _log.critical("the manager stops: its state cannot be kept", exc_info=error)
-        if not stopped.done():
-            stopped.set_result(STORE_FAILED)
+    def __init__(
+        self,
+        options: Options,
+        store: Store | None,
+        standby: Standby | None,
+        signer: Signer,
+        name: str,
+        root: bytes | None,
+    ) -> None:
+        """`store` None: `standby` makes it when this manager leads."""
+        self._options, self._store, self._standby = options, store, standby
+        self._signer, self._name, self._root = signer, name, root
+        self._metrics = Metrics(options.version)
+        refuse = standby.problem if standby else self._starting
+        self._app = App(self._metrics, options.version, refuse)
+        self._stopped: asyncio.Future[int]
 
-    def stop() -> None:
-        if not stopped.done():
-            stopped.set_result(0)
+    async def run(self, sockets: list[socket.socket], tls: ssl.SSLContext | None) -> int:
+        """Returns the exit status."""
+        loop = asyncio.get_running_loop()
+        self._stopped = loop.create_future()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop)
+        leading = loop.create_task(self._lead())
+        if self._standby is None:
+            await leading
+        listeners = await _listen(self._app, self._options.settings, sockets, tls)
+        for one in sockets:
+            print(f"listening on {name_of(one, tls is not None)}", flush=True)
+        upkeep = loop.create_task(self._upkeep())
+        status = await self._stopped
+        upkeep.cancel()
+        leading.cancel()
+        manager = self._app.manager
+        await _shut_down(manager, listeners)
+        if status == 0 and manager is not None:
+            await asyncio.to_thread(manager.writer.stop)
+        elif self._standby is not None:
+            await asyncio.to_thread(self._standby.leadership.resign)
+        _remove_files(sockets)
+        return status
 
-    waits, metrics = Waits(), Metrics(options.version)
-    config = Config(heartbeat_ms=options.heartbeat_ms)
-    writer = Writer(store, config, loop, waits.deliver, fail, metrics.watch)
-    manager = Manager(
-        writer, waits, store, signer, options.settings, name, options.version, metrics
-    )
-    manager.description = openapi.text(options.version).encode()
-    writer.start()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
-    servers = await _listen(manager, options.settings, sockets, tls)
-    gc.collect()
-    gc.freeze()  # a collection over all leases takes longer than a request may
-    gc.set_threshold(20_000, 20, 100)
-    for one in sockets:
-        print(f"listening on {name_of(one, tls is not None)}", flush=True)
-    _log.info("ready", extra={"facts": {"pool": name, "version": options.version}})
-    upkeep = loop.create_task(_upkeep(signer))
-    status = await stopped
-    upkeep.cancel()
-    await _shut_down(manager, servers)
-    if status == 0:
-        writer.stop()
-    _remove_files(sockets)
-    return status
+    async def _lead(self) -> None:
+        """Loads the state, and lets the interface answer. Waits for its turn before."""
+        try:
+            if self._standby is not None:
+                self._store = await self._standby.lead()
+                await asyncio.to_thread(self._share)
+            assert self._store is not None
+            self._app.manager = await self._manager(self._store)
+        except Exception as error:
+            if self._standby is None:
+                raise
+            self._fail(error)
+
+    async def _manager(self, store: Store) -> Manager:
+        loop, options, waits = asyncio.get_running_loop(), self._options, Waits()
+        config = Config(heartbeat_ms=options.heartbeat_ms)
+        facts = (store, config, loop, waits.deliver, self._fail, self._metrics.watch)
+        writer = await asyncio.to_thread(Writer, *facts)
+        manager = Manager(
+            writer,
+            waits,
+            store,
+            self._signer,
+            options.settings,
+            self._name,
+            options.version,
+            self._metrics,
+        )
+        manager.description = openapi.text(options.version).encode()
+        writer.start()
+        self._metrics.leads()
+        gc.collect()
+        gc.freeze()  # a collection over all leases takes longer than a request may
+        gc.set_threshold(20_000, 20, 100)
+        _log.info("ready", extra={"facts": {"pool": self._name, "version": options.version}})
+        return manager
+
+    def _share(self) -> None:
+        etcd = self._options.etcd
+        assert etcd is not None
+        if self._root is None:
+            self._name = shared_name(etcd, self._name)
+        share_keys(etcd, self._signer)
+
+    async def _upkeep(self) -> None:
+        while True:
+            await asyncio.sleep(_ROTATION_CHECK_S)
+            if self._signer.rotate():
+                _log.info("a new key signs tokens")
+                if self._options.etcd is not None and self._app.manager is not None:
+                    with contextlib.suppress(StoreError):
+                        await asyncio.to_thread(share_keys, self._options.etcd, self._signer)
+
+    def _fail(self, error: BaseException) -> None:
+        if isinstance(error, StoreError):
+            _log.critical("the manager stops: its state cannot be kept: %s", error)
+        else:
+            _log.critical("the manager stops: its state cannot be kept", exc_info=error)
+        if not self._stopped.done():
+            self._stopped.set_result(STORE_FAILED)
+
+    def _stop(self) -> None:
+        if not self._stopped.done():
+            self._stopped.set_result(0)
+
+    def _starting(self) -> ProblemError:
+        return ProblemError("starting", "the manager starts; ask again in a moment")
 
 
 async def _listen(
-    manager: Manager,
+    app: App,
     settings: Settings,
     sockets: list[socket.socket],
     tls: ssl.SSLContext | None,
 ) -> list[_Listener]:
     config = uvicorn.Config(
-        App(manager),
+        app,
         log_config=None,
         access_log=False,
         ws="none",
@@ -194,19 +283,13 @@ class _Listener(NamedTuple):
     state: ServerState
 
 
-async def _upkeep(signer: Signer) -> None:
-    while True:
-        await asyncio.sleep(_ROTATION_CHECK_S)
-        if signer.rotate():
-            _log.info("a new key signs tokens")
-
-
-async def _shut_down(manager: Manager, listeners: list[_Listener]) -> None:
+async def _shut_down(manager: Manager | None, listeners: list[_Listener]) -> None:
     """Answers what waits, then closes all connections."""
     for listener in listeners:
         listener.server.close()
-    manager.stopping = True
-    manager.waits.wake_all()
+    if manager is not None:
+        manager.stopping = True
+        manager.waits.wake_all()
     state = listeners[0].state
     for connection in list(state.connections):
         connection.shutdown()

@@ -20,7 +20,7 @@ from outboard.pool.core.replies import Notice
 from outboard.pool.core.state import Config, State
 from outboard.pool.core.transaction import Change
 from outboard.pool.serve.clock import PoolClock
-from outboard.pool.store.base import Store
+from outboard.pool.store.base import Store, StoreError
 
 TICK_S = 0.25  # what is due by time happens at most so late
 _MOST_JOBS = 256  # of one commit
@@ -139,6 +139,7 @@ class Writer(threading.Thread):
         begin = time.perf_counter()
         if changes:
             self._store.commit(self._state.rev, self._state.now_ms, changes)
+        self._store.check(self._state.now_ms)
         audits = [c.record for c in changes if isinstance(c.record, Audit)]
         self._watch(commands, audits, time.perf_counter() - begin if changes else 0.0)
         self._loop.call_soon_threadsafe(self._answer, answers, notices, self._state.rev)
@@ -152,6 +153,11 @@ class Writer(threading.Thread):
     def _answer(
         self, answers: list[tuple[asyncio.Future[Any], Any]], notices: list[Notice], rev: int
     ) -> None:
+        try:
+            self._store.check(0)  # the process may have been stopped since the commit
+        except StoreError as error:
+            self._fail(error)
+            return
         self._deliver(notices, rev)
         for future, value in answers:
             if future.done():  # whoever asked has gone

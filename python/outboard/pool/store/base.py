@@ -28,6 +28,11 @@ class Store(Protocol):
         """
         ...
 
+    def check(self, now_ms: int) -> None:
+        """Raises StoreError if this manager may not answer any more: another one may lead.
+        `now_ms`: pool time, which a store of several managers passes on. Any thread."""
+        ...
+
     def audits(self, after: int, limit: int, who: str) -> list[Audit]:
         """Returns about `limit` records of revisions above `after`, in order; of the actor `who`,
         or of all if it is empty. No revision is cut."""

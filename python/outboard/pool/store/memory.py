@@ -12,7 +12,7 @@ from outboard.pool.store.base import StoreError, whole_revisions
 
 
 @dataclass
-class _Held:
+class Held:
     """A device in the hands of a holder."""
 
     lease: str
@@ -24,7 +24,10 @@ class _Held:
 
 
 class MemoryStore:
-    """Also refuses two open exclusive handles of one device, as the SQLite store does."""
+    """Also refuses two open exclusive handles of one device, as the SQLite store does.
+
+    `exclusive`: the epoch that has a device alone. `held`: who had a device, by device and epoch.
+    """
 
     def __init__(self) -> None:
         self.rev = 0
@@ -34,8 +37,8 @@ class MemoryStore:
             for name in "daemons devices leases handles accounts quotas reservations bans".split()
         }
         self.audit: list[Audit] = []
-        self._exclusive: dict[str, int] = {}
-        self._held: dict[tuple[str, int], _Held] = {}
+        self.exclusive: dict[str, int] = {}
+        self.held: dict[tuple[str, int], Held] = {}
 
     def load(self, config: Config) -> State:
         state = State(config, rev=self.rev, now_ms=self.now_ms)
@@ -43,9 +46,34 @@ class MemoryStore:
             setattr(state, name, dict(table))
         return state
 
-    def commit(self, rev: int, now_ms: int, changes: list[Change]) -> None:
+    def take_table(self, name: str, records: list[Any]) -> None:
+        """Fills an empty table with what another store has, in the order of that store's load()."""
+        if name == "handles":
+            records.sort(key=lambda handle: (handle.device, handle.epoch))
+            self.exclusive = {h.device: h.epoch for h in records if h.exclusive}
+        elif name == "leases":
+            records.sort(key=lambda lease: (lease.arrived_ms, lease.id))
+        self.tables[name] = {_key(name, record): record for record in records}
+
+    def refuse(self, rev: int, changes: list[Change]) -> None:
+        """Raises StoreError if commit() must not take these changes."""
         if changes and rev <= self.rev:
             raise StoreError(f"revision {rev} is not above {self.rev}")
+        alone: dict[str, int] = {}
+        for change in changes:
+            handle = change.record
+            if not isinstance(handle, Handle) or not handle.exclusive:
+                continue
+            other = alone.get(handle.device, self.exclusive.get(handle.device, handle.epoch))
+            if not handle.open:
+                alone[handle.device] = 0 if other == handle.epoch else other
+            elif other not in (0, handle.epoch):
+                raise StoreError(f"{handle.device}: epochs {other} and {handle.epoch} overlap")
+            else:
+                alone[handle.device] = handle.epoch
+
+    def commit(self, rev: int, now_ms: int, changes: list[Change]) -> None:
+        self.refuse(rev, changes)
         for change in changes:
             record = change.record
             if isinstance(record, Audit):
@@ -65,7 +93,7 @@ class MemoryStore:
 
     def usage(self, by: str, since_ms: int, now_ms: int, who: str) -> list[tuple[str, int, float]]:
         sums: dict[str, tuple[set[str], float]] = {}
-        for held in self._held.values():
+        for held in self.held.values():
             ms = min(held.ended_ms, now_ms) - max(held.granted_ms, since_ms)
             if held.ended_ms <= since_ms or held.granted_ms >= now_ms or who not in ("", held.user):
                 continue
@@ -77,6 +105,9 @@ class MemoryStore:
     def backup(self) -> bytes:
         raise StoreError("a store in memory has no backup")
 
+    def check(self, now_ms: int) -> None:
+        """Nobody else has the memory."""
+
     def close(self) -> None:
         """Holds nothing that must be closed."""
 
@@ -86,19 +117,23 @@ class MemoryStore:
             lease = self.tables["leases"].get(handle.lease)
             if lease is not None:
                 facts = (lease.id, lease.holder, lease.request.group, handle.share)
-                self._held.setdefault(key, _Held(*facts, handle.granted_ms, 1 << 62))
-        elif key in self._held:
-            self._held[key].ended_ms = min(self._held[key].ended_ms, now_ms)
+                self.held.setdefault(key, Held(*facts, handle.granted_ms, 1 << 62))
+        elif key in self.held:
+            self.held[key].ended_ms = min(self.held[key].ended_ms, now_ms)
 
     def _handle(self, handle: Handle) -> None:
         key = (handle.device, handle.epoch)
         if not handle.open:
             self.tables["handles"].pop(key, None)
-            if self._exclusive.get(handle.device) == handle.epoch:
-                del self._exclusive[handle.device]
+            if self.exclusive.get(handle.device) == handle.epoch:
+                del self.exclusive[handle.device]
             return
         if handle.exclusive:
-            other = self._exclusive.setdefault(handle.device, handle.epoch)
-            if other != handle.epoch:
-                raise StoreError(f"{handle.device}: epochs {other} and {handle.epoch} overlap")
+            self.exclusive[handle.device] = handle.epoch
         self.tables["handles"][key] = handle
+
+
+def _key(table: str, record: Any) -> Any:
+    if table == "handles":
+        return record.device, record.epoch
+    return getattr(record, "user" if table == "bans" else "id" if hasattr(record, "id") else "name")

@@ -1,0 +1,276 @@
+"""The state in etcd, for several managers of which one leads.
+
+Keys below the prefix: `leader`; `meta` (revision and time); `row/TABLE/KEY`; `exclusive/DEVICE`,
+the epoch that has a device alone; `held/DEVICE/EPOCH`, who held it when; `audit/REVISION`; and
+`journal/NUMBER` while a commit is under way that is too large for one transaction of etcd.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from outboard.pool.core.records import (
+    Account,
+    Audit,
+    Ban,
+    Daemon,
+    Device,
+    Handle,
+    Lease,
+    Quota,
+    Record,
+    Reservation,
+)
+from outboard.pool.core.state import Config, State
+from outboard.pool.core.transaction import Change
+from outboard.pool.store.base import StoreError, whole_revisions
+from outboard.pool.store.etcd_gateway import (
+    EtcdAddress,
+    EtcdGateway,
+    Json,
+    coded,
+    decoded,
+    delete,
+    has_value,
+    look,
+    past,
+    put,
+)
+from outboard.pool.store.leadership import DeposedError, Leadership
+from outboard.pool.store.memory import Held, MemoryStore
+
+_VERSION = 1
+# etcd's own limits are 128 operations and 1.5 MiB of a request.
+_MOST_OPERATIONS = 120
+_MOST_BYTES = 1 << 20
+_CHUNK_BYTES = 512 << 10
+_READ_S = 5.0
+_AUDIT_PAGE = 20  # a commit may have many records
+_DIGITS = 16  # of a number in a key, so that keys have the order of numbers
+_RECORDS: dict[str, type[Record]] = {
+    "daemons": Daemon,
+    "devices": Device,
+    "leases": Lease,
+    "handles": Handle,
+    "accounts": Account,
+    "quotas": Quota,
+    "reservations": Reservation,
+    "bans": Ban,
+}
+
+
+class Meta(msgspec.Struct, frozen=True):
+    """`commit`: a number of its own for each commit, so that one that arrives twice is known.
+    `journal`: so many parts of the journal are the rest of this commit."""
+
+    version: int
+    rev: int
+    now_ms: int
+    commit: int
+    journal: int = 0
+
+
+Rows = dict[str, bytes | None]  # key below the prefix -> its value; None: the key goes
+
+
+class EtcdStore:
+    """Only the leader writes: each transaction compares the place of the leader. A copy of the
+    tables in memory serves questions about use."""
+
+    def __init__(self, address: EtcdAddress, leadership: Leadership) -> None:
+        self.address = address
+        self._prefix = address.prefix.encode() + b"/"
+        self._gateway, self._leadership = EtcdGateway(address), leadership
+        self._encode = msgspec.json.Encoder().encode
+        self._meta: bytes | None = None
+        self._now = Meta(_VERSION, 0, 0, 0)
+        self._copy = MemoryStore()
+        self._failed = ""
+
+    def load(self, config: Config) -> State:
+        """Finishes the commit that was under way, if there is one. Raises StoreError."""
+        self._read_meta()
+        if self._now.journal:
+            self._replay()
+        copy = self._copy = MemoryStore()
+        for table, kind in _RECORDS.items():
+            decode = msgspec.json.Decoder(kind).decode
+            records = [decode(raw) for _, raw in self._below(f"row/{table}/")]
+            copy.take_table(table, records)
+        for key, raw in self._below("held/"):
+            device, _, epoch = key.removeprefix("held/").rpartition("/")
+            copy.held[device, int(epoch)] = msgspec.json.decode(raw, type=Held)
+        copy.rev = self._now.rev
+        copy.now_ms = max(self._now.now_ms, self._leadership.time_ms())
+        self._failed = ""
+        return copy.load(config)
+
+    def commit(self, rev: int, now_ms: int, changes: list[Change]) -> None:
+        if self._failed:
+            raise StoreError(f"nothing is stored any more ({self._failed}) start the manager again")
+        handles = [c.record for c in changes if isinstance(c.record, Handle)]
+        before = {h.device: self._copy.exclusive.get(h.device) for h in handles if h.exclusive}
+        self._copy.refuse(rev, changes)
+        self._copy.commit(rev, now_ms, changes)
+        rows = self._rows(changes)
+        after = {device: self._copy.exclusive.get(device) for device in before}
+        compares = []
+        for device, epoch in before.items():
+            if after[device] != epoch:
+                value = None if epoch is None else str(epoch).encode()
+                compares.append(has_value(self._key(f"exclusive/{device}"), value))
+                row = None if after[device] is None else str(after[device]).encode()
+                rows[f"exclusive/{device}"] = row
+        meta = Meta(_VERSION, self._copy.rev, self._copy.now_ms, self._now.commit + 1)
+        try:
+            self._write(rows, compares, meta)
+        except StoreError as error:
+            self._failed = str(error)
+            raise
+
+    def check(self, now_ms: int) -> None:
+        self._leadership.now_ms = max(now_ms, self._leadership.now_ms)
+        self._leadership.check()
+
+    def audits(self, after: int, limit: int, who: str) -> list[Audit]:
+        begin, end = self._key(f"audit/{after + 1:0{_DIGITS}}"), past(self._key("audit/"))
+        found: list[Audit] = []
+        for kv in self._gateway.between(begin, end, _READ_S, _AUDIT_PAGE):
+            records = msgspec.json.decode(decoded(kv["value"]), type=list[Audit])
+            found += [r for r in records if r.rev > after and who in ("", r.actor)]
+            if len(found) > limit:
+                break
+        return whole_revisions(found[:limit], limit)
+
+    def usage(self, by: str, since_ms: int, now_ms: int, who: str) -> list[tuple[str, int, float]]:
+        return self._copy.usage(by, since_ms, now_ms, who)
+
+    def backup(self) -> bytes:
+        raise StoreError("etcd keeps the state; use `etcdctl snapshot save`")
+
+    def close(self) -> None:
+        """Gives the place of the leader free."""
+        self._leadership.resign()
+        self._gateway.close()
+
+    def _rows(self, changes: list[Change]) -> Rows:
+        """Returns what the changes make of the keys, as the copy has it."""
+        rows: Rows = {}
+        audits: list[Audit] = []
+        for change in changes:
+            if isinstance(change.record, Audit):
+                audits.append(change.record)
+                continue
+            key = change.key if isinstance(change.key, str) else _pair(change.key)
+            record = self._copy.tables[change.table].get(change.key)
+            rows[f"row/{change.table}/{key}"] = None if record is None else self._encode(record)
+            if isinstance(change.key, tuple) and change.key in self._copy.held:
+                rows[f"held/{key}"] = self._encode(self._copy.held[change.key])
+        if audits:
+            rows[f"audit/{audits[-1].rev:0{_DIGITS}}"] = self._encode(audits)
+        return rows
+
+    def _write(self, rows: Rows, compares: list[Json], meta: Meta) -> None:
+        """Writes all rows or none. Those that do not fit one transaction go into the journal first;
+        the transaction that counts them is the commit."""
+        size = sum(len(key) + len(value or b"") for key, value in rows.items())
+        if len(rows) < _MOST_OPERATIONS and size < _MOST_BYTES:
+            self._transact(compares, self._operations(rows.items()), meta)
+            return
+        raw = self._encode([(key, None if v is None else v.decode()) for key, v in rows.items()])
+        parts = [raw[at : at + _CHUNK_BYTES] for at in range(0, len(raw), _CHUNK_BYTES)]
+        for number, part in enumerate(parts):
+            # Nobody reads these before the next transaction says that they are there.
+            self._guarded([put(self._journal(number), part)])
+        # More comparisons than etcd takes: the others rest on the copy in memory alone.
+        committed = msgspec.structs.replace(meta, journal=len(parts))
+        self._transact(compares[:_MOST_OPERATIONS], [], committed)
+        self._apply(rows)
+
+    def _apply(self, rows: Rows) -> None:
+        """Makes the rows of the journal, which are committed, and then ends the journal."""
+        batch: list[tuple[str, bytes | None]] = []
+        size = 0
+        for key, value in rows.items():
+            batch.append((key, value))
+            size += len(key) + len(value or b"")
+            if len(batch) == _MOST_OPERATIONS or size >= _MOST_BYTES // 2:
+                self._guarded(self._operations(batch))
+                batch, size = [], 0
+        self._guarded(self._operations(batch))
+        done = msgspec.structs.replace(self._now, journal=0, commit=self._now.commit + 1)
+        self._transact([], [delete(self._key("journal/"), past(self._key("journal/")))], done)
+
+    def _replay(self) -> None:
+        parts = [value for _, value in self._below("journal/")]
+        raw = b"".join(parts[: self._now.journal])
+        rows = msgspec.json.decode(raw, type=list[tuple[str, str | None]])
+        self._apply({key: None if v is None else v.encode() for key, v in rows})
+
+    def _operations(self, rows: Iterable[tuple[str, bytes | None]]) -> list[Json]:
+        return [
+            delete(self._key(key)) if value is None else put(self._key(key), value)
+            for key, value in rows
+        ]
+
+    def _transact(self, compares: list[Json], operations: list[Json], meta: Meta) -> None:
+        """One transaction that takes the store from the present `meta` to the next."""
+        raw = self._encode(meta)
+        self._guarded([put(self._key("meta"), raw), *operations], compares, raw)
+        self._meta, self._now = raw, meta
+
+    def _guarded(
+        self, operations: list[Json], compares: Iterable[Json] = (), meta: bytes | None = None
+    ) -> None:
+        """A transaction that etcd refuses if this manager does not lead, and if another commit has
+        come since: so one that was repeated and arrives late does nothing. `meta`: what it makes of
+        that key. Raises StoreError."""
+        guard, key = self._leadership.guard(), self._key("meta")
+        body = {
+            "compare": [guard, has_value(key, self._meta), *compares],
+            "success": operations,
+            "failure": [{"request_range": {"key": guard["key"]}}, look(key)],
+        }
+        answer = self._ask("/v3/kv/txn", body)
+        if answer.get("succeeded"):
+            return
+        leader, found = (r["response_range"].get("kvs", []) for r in answer["responses"])
+        if not leader or int(leader[0]["create_revision"]) != guard["create_revision"]:
+            raise DeposedError("nothing is stored (another manager leads) start this one again")
+        # It was done if a first attempt had arrived and its answer was lost.
+        if meta is None or not found or decoded(found[0]["value"]) != meta:
+            raise StoreError("etcd refuses a commit (something else has changed the pool's keys)")
+
+    def _ask(self, path: str, body: Json) -> Json:
+        """Asks as long as this manager leads."""
+        return self._gateway.ask(path, body, time.monotonic() + max(0.0, self._leadership.left_s))
+
+    def _below(self, prefix: str) -> Iterator[tuple[str, bytes]]:
+        begin = self._key(prefix)
+        for kv in self._gateway.between(begin, past(begin), _READ_S):
+            key = decoded(kv["key"]).removeprefix(self._prefix).decode()
+            yield key, decoded(kv.get("value", ""))
+
+    def _read_meta(self) -> None:
+        answer = self._ask("/v3/kv/range", {"key": coded(self._key("meta"))})
+        found = answer.get("kvs", [])
+        self._meta = decoded(found[0]["value"]) if found else None
+        self._now = Meta(_VERSION, 0, 0, 0)
+        if self._meta is not None:
+            self._now = msgspec.json.decode(self._meta, type=Meta)
+        if self._now.version > _VERSION:
+            why = f"it is of version {self._now.version}, and this manager knows {_VERSION}"
+            raise StoreError(f"the state in etcd cannot be read ({why}) use a newer Outboard")
+
+    def _key(self, name: str) -> bytes:
+        return self._prefix + name.encode()
+
+    def _journal(self, number: int) -> bytes:
+        return self._key(f"journal/{number:0{_DIGITS}}")
+
+
+def _pair(key: tuple[str, int]) -> str:
+    return f"{key[0]}/{key[1]:0{_DIGITS}}"

@@ -1,0 +1,155 @@
+"""Real members of etcd on loopback, each a process of its own."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from outboard import keys
+from outboard.pool.core.state import Config
+from outboard.pool.store.etcd import EtcdStore
+from outboard.pool.store.etcd_gateway import EtcdAddress
+from outboard.pool.store.leadership import Leadership
+
+# In CI the package must be there, so that the tests fail rather than skip.
+needs_etcd = pytest.mark.skipif(
+    shutil.which("etcd") is None and not os.environ.get("CI"),
+    reason="needs etcd (package etcd-server)",
+)
+# A new leader of etcd is found faster than with the defaults of 100 ms and 1 s.
+_TIMES = ("--heartbeat-interval", "50", "--election-timeout", "500")
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Member:
+    """One member. It keeps its ports and its folder when it starts anew."""
+
+    def __init__(self, folder: Path, name: str, tls: Path | None) -> None:
+        self.folder, self.name, self.tls = folder, name, tls
+        self.port, self.peer_port = free_port(), free_port()
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
+
+    @property
+    def peer(self) -> str:
+        return f"http://127.0.0.1:{self.peer_port}"
+
+    def start(self, cluster: str) -> None:
+        words = ["etcd", "--name", self.name, "--data-dir", str(self.folder / self.name)]
+        words += ["--listen-client-urls", self.url, "--advertise-client-urls", self.url]
+        words += ["--listen-peer-urls", self.peer, "--initial-advertise-peer-urls", self.peer]
+        words += ["--initial-cluster", cluster, "--initial-cluster-state", "new", *_TIMES]
+        words += ["--logger", "zap", "--log-level", "warn"]
+        if self.tls is not None:
+            words += ["--cert-file", f"{self.tls}/manager.pem", "--key-file"]
+            words += [f"{self.tls}/manager.key", "--client-cert-auth"]
+            words += ["--trusted-ca-file", f"{self.tls}/ca.pem"]
+        with (self.folder / f"{self.name}.log").open("ab") as log:
+            self.process = subprocess.Popen(words, stdout=log, stderr=log)
+        atexit.register(self.process.kill)  # also after a test that fails
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        atexit.unregister(self.process.kill)
+
+
+def make_tls(folder: Path) -> Path:
+    """Makes ca.pem, client.pem for managers, and manager.pem for members of etcd: etcd's gateway
+    uses the certificate of the server as a client, too."""
+    root = keys.make_pool("etcd", 10)
+    member = keys.make_member(root, keys.MANAGER, "e", 10, hosts=["127.0.0.1"], managed=True)
+    keys.write(folder, keys.MANAGER, member)
+    keys.write(folder, keys.CLIENT, keys.make_member(root, keys.CLIENT, "m1", 10))
+    keys.write_certificate(folder, "ca", root.certificate)
+    return folder
+
+
+def _healthy(member: Member) -> bool:
+    context = None
+    if member.tls is not None:
+        context = ssl.create_default_context(cafile=member.tls / "ca.pem")
+        context.load_cert_chain(member.tls / "client.pem", member.tls / "client.key")
+    try:
+        with urllib.request.urlopen(f"{member.url}/health", timeout=5, context=context) as answer:
+            return bool(json.load(answer)["health"] == "true")
+    except (OSError, ValueError):
+        return False
+
+
+class EtcdCluster:
+    """`tls`: the folder of the certificates, of members and of managers, that make_tls() made."""
+
+    def __init__(self, folder: Path, members: int = 1, tls: Path | None = None) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.members = [Member(folder, f"e{n}", tls) for n in range(members)]
+        self._line = ",".join(f"{m.name}={m.peer}" for m in self.members)
+        for member in self.members:
+            self.start(member)
+        self.wait()
+
+    def start(self, member: Member) -> None:
+        member.start(self._line)
+
+    def wait(self) -> None:
+        """Waits until each member that runs answers and knows a leader."""
+        for member in self.members:
+            for _ in range(600):
+                if _healthy(member):
+                    break
+                time.sleep(0.05)
+            else:
+                raise AssertionError((member.folder / f"{member.name}.log").read_text()[-2000:])
+
+    def address(self, prefix: str) -> str:
+        """Returns what `--state` takes."""
+        return "etcd://" + ",".join(f"127.0.0.1:{m.port}" for m in self.members) + f"/{prefix}"
+
+    def stop(self) -> None:
+        for member in self.members:
+            if member.process is not None and member.process.poll() is None:
+                member.kill()
+
+
+@contextlib.contextmanager
+def etcd_cluster(folder: Path, members: int = 1, tls: Path | None = None) -> Iterator[EtcdCluster]:
+    cluster = EtcdCluster(folder, members, tls)
+    try:
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+def leading_store(cluster: EtcdCluster, prefix: str = "") -> EtcdStore:
+    """Returns a store of a leader; with a prefix of its own unless one is given."""
+    address = EtcdAddress.parse(cluster.address(prefix or os.urandom(6).hex()))
+    leadership = Leadership(address, "http://127.0.0.1:1")
+    for _ in range(200):
+        if leadership.campaign() is None:
+            store = EtcdStore(address, leadership)
+            store.load(Config())
+            return store
+        time.sleep(0.05)
+    raise AssertionError("another leads")
