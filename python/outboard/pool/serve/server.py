@@ -24,6 +24,7 @@ from outboard.pool.serve.app import App
 from outboard.pool.serve.listening import listen, name_of, server_tls
 from outboard.pool.serve.manager import Manager
 from outboard.pool.serve.metrics import Metrics
+from outboard.pool.serve.notify import notify
 from outboard.pool.serve.protocol import ManagerProtocol
 from outboard.pool.serve.settings import Settings
 from outboard.pool.serve.waits import Waits
@@ -143,8 +144,10 @@ async def _serve(
     for one in sockets:
         print(f"listening on {name_of(one, tls is not None)}", flush=True)
     _log.info("ready", extra={"facts": {"pool": name, "version": options.version}})
+    notify("READY=1")
     upkeep = loop.create_task(_upkeep(signer))
     status = await stopped
+    notify("STOPPING=1")
     upkeep.cancel()
     await _shut_down(manager, servers)
     if status == 0:
