@@ -217,6 +217,22 @@ def uncordon(client: PoolClient, daemon: str) -> None:
     _changed(client.ask("POST", _path("daemons", daemon, "uncordon")), "opened")
 
 
+@click.command("retire")
+@asking
+@click.argument("device")
+def retire(client: PoolClient, device: str) -> None:
+    """Forget DEVICE, which is gone for ever, and end its lease. No command undoes this."""
+    _changed(client.ask("PATCH", _path("devices", device), {"admin": "retired"}), "retired")
+
+
+@click.command("clear")
+@asking
+@click.argument("device")
+def clear(client: PoolClient, device: str) -> None:
+    """Say that DEVICE, which was broken, is repaired."""
+    _changed(client.ask("PATCH", _path("devices", device), {"clear": True}), "cleared")
+
+
 @click.command("drain")
 @asking
 @click.argument("daemon")
@@ -253,11 +269,24 @@ def why(client: PoolClient, device: str) -> None:
 
 @click.command("usage")
 @asking
-@click.option("--by", type=click.Choice(("user", "group", "lease")), default="user")
+@click.option(
+    "--by",
+    type=click.Choice(("user", "group", "job", "lease")),
+    default="user",
+    help="What is summed; job: of a batch system.  [default: user]",
+)
 @click.option("--since", metavar="DATE", help="E.g. 2026-11-01.  [default: the beginning]")
 @click.option("--format", "form", type=click.Choice(("table", "csv", "json")), default="table")
 def usage(client: PoolClient, by: str, since: str | None, form: str) -> None:
-    """Show the device-seconds that were held."""
+    """Show how long devices were held. A part of a shared device counts as that part.
+
+    CSV and JSON give seconds, and for jobs the cluster and the number that sacct gives.
+
+    \b
+    Examples:
+      outboard pool usage --since 2026-11-01 --by group
+      outboard pool usage --since 2026-11-01 --by job --format csv
+    """
     since_ms = _day_ms(since) if since else 0
     if form == "csv":
         _, raw = client.raw("GET", f"/v1/usage?by={by}&since_ms={since_ms}&format=csv")
@@ -269,7 +298,8 @@ def usage(client: PoolClient, by: str, since: str | None, form: str) -> None:
         return
     rows = tables.table("Usage", by, "leases", "device-hours")
     for row in told["rows"]:
-        tables.add(rows, row["name"], row["leases"], f"{row['device_s'] / 3600:.3f}")
+        name = row["name"] or f"(no {by})"
+        tables.add(rows, name, row["leases"], f"{row['device_s'] / 3600:.3f}")
     tables.show(rows)
 
 
@@ -285,12 +315,22 @@ def _day_ms(text: str) -> int:
 @click.option("--follow", is_flag=True, help="Go on, until Ctrl-C.")
 @_JSON
 def audit(client: PoolClient, follow: bool, as_json: bool) -> None:
-    """Show the acts on record: grants, ends, and what administrators did."""
-    after = "0"
+    """Show the acts on record: grants, ends, and what administrators did.
+
+    With --follow it goes on while the manager is away, for example for a restart, and leaves
+    nothing out.
+
+    \b
+    Examples:
+      outboard pool audit --pool unix:/run/outboard/pool.sock
+      outboard pool audit --follow --json
+    """
+    after, answered = "0", False
     while True:
         wait_s = 20 if follow else 0
         query = {"after": after, "wait_s": wait_s}
-        page = client.ask("GET", "/v1/audit", query=query, wait_s=wait_s)
+        page = _audit_page(client, query, wait_s, follow and answered)
+        answered = True
         for row in page["records"]:
             after = str(row["rev"])
             if as_json:
@@ -301,6 +341,24 @@ def audit(client: PoolClient, follow: bool, as_json: bool) -> None:
             click.echo(tables.printable(line))
         if not page["next"] and not follow:
             return
+
+
+def _audit_page(client: PoolClient, query: dict[str, Any], wait_s: int, patient: bool) -> Any:
+    """Returns records. `patient`: waits until the manager is there again."""
+    from outboard.pool.client import PoolError, UnreachableError
+
+    told = False
+    while True:
+        try:
+            return client.ask("GET", "/v1/audit", query=query, wait_s=wait_s)
+        except (PoolError, UnreachableError) as error:
+            passes = isinstance(error, UnreachableError) or error.name == "starting"
+            if not (patient and passes):
+                raise
+            if not told:
+                click.echo(f"outboard: {error}; waiting for the manager", err=True)
+            told = True
+            time.sleep(1)
 
 
 @click.command("ban")
@@ -339,5 +397,6 @@ def backup(client: PoolClient, file: Path) -> None:
 
 
 COMMANDS = (
-    status, acquire, release, reconcile, cordon, uncordon, drain, why, usage, audit, ban, backup,
+    status, acquire, release, reconcile, cordon, uncordon, retire, clear, drain, why, usage, audit,
+    ban, backup,
 )  # fmt: skip

@@ -96,7 +96,7 @@ def serve(
     Without a key it serves this machine only.
 
     With --state etcd://..., several managers run beside each other: one of them leads, and the
-    others take its place when it is gone. One that loses its place ends with status 4; a
+    others take its place when it is gone. One that loses its place ends with status 5; a
     supervisor starts it again. Commands, programs and daemons name all of them: --pool URL,URL.
 
     \b

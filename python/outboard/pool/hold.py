@@ -15,6 +15,7 @@ from outboard.pool.machine import machine
 TTL_S = 120.0  # a lease of `outboard run`
 _POLL_S = 25.0
 _RETRY_S = 2.0
+_AGAIN_S = 0.5  # a restart of the manager takes about 1 s
 
 
 class Wish(NamedTuple):
@@ -92,12 +93,23 @@ class Hold:
             "near": {"machine": machine()},
         }
         path = f"/v1/leases/{self.id}"
-        answer = self._client.ask("PUT", path, {**body, "wait_s": left}, wait_s=left)
+        answer = self._put(path, {**body, "wait_s": left}, until)
         while answer["state"] == "queued" and (left := until - time.monotonic()) > 0:
-            wait_s = min(_POLL_S, left)
-            answer = self._client.ask("GET", path, query={"wait_s": wait_s}, wait_s=wait_s)
+            # Repeated, it keeps its place, also where the manager was restarted.
+            answer = self._put(path, {**body, "wait_s": min(_POLL_S, left)}, until)
         self._ttl_s = answer["ttl_s"]
         return answer
+
+    def _put(self, path: str, body: dict[str, Any], until: float) -> Any:
+        """Asks until there is an answer: who waits for devices waits for the manager, too."""
+        while True:
+            try:
+                return self._client.ask("PUT", path, body, wait_s=body["wait_s"])
+            except (PoolError, UnreachableError) as error:
+                passes = isinstance(error, UnreachableError) or error.name == "starting"
+                if not passes or time.monotonic() + _AGAIN_S > until:
+                    raise
+                time.sleep(_AGAIN_S)
 
     def _renew(self) -> None:
         pause_s = self._ttl_s / 3

@@ -23,7 +23,7 @@ from outboard.pool.client import PoolClient, PoolError
 from outboard.pool.tokens import verify
 
 pytestmark = needs_etcd
-STORE_FAILED = 4
+PLACE_LOST = 5
 DEVICES = 4  # of each of two daemons
 
 
@@ -273,7 +273,7 @@ def test_a_stopped_leader_stores_nothing_when_it_goes_on(
     _wait(lambda: site.acquire("meanwhile")["state"] == "held")
     before = site.held("meanwhile")
     leader.process.send_signal(signal.SIGCONT)
-    assert leader.process.wait(30) == STORE_FAILED
+    assert leader.process.wait(30) == PLACE_LOST
     asking.join(60)
     assert isinstance(answers[0], OutboardError), answers
     assert "leads no more" in site.log(leader) or "another manager leads" in site.log(leader)
@@ -290,7 +290,7 @@ def test_etcd_is_away_and_comes_back(site: Site, daemons: list[FakeDaemon]) -> N
     handles = {(h["device"], h["epoch"]) for h in site.acquire("kept")["handles"]}
     for member in site.etcd.members[:2]:
         member.kill()
-    assert leader.process.wait(30) == STORE_FAILED
+    assert leader.process.wait(30) == PLACE_LOST
     assert "the manager stops: its state cannot be kept" in site.log(leader)
     site.revive()
     for manager in site.managers:

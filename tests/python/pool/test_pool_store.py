@@ -223,3 +223,19 @@ def _assert_whole(file: Path, lines: list[str]) -> None:
     for (device, epoch), handle in state.handles.items():
         assert state.devices[device].epoch == epoch
         assert handle.lease in state.leases
+
+
+def test_a_store_of_the_version_before_is_taken_over(tmp_path: Path) -> None:
+    """Version 1 had no table of use. Its rows stay, and use is counted from then on."""
+    file = tmp_path / "db"
+    SqliteStore(file).close()
+    db = sqlite3.connect(file)
+    db.executescript("drop table held; drop index audit_rev; pragma user_version=1;")
+    db.execute("insert into ban values ('mallory', ?)", ('{"user":"mallory","reason":"x"}',))
+    db.commit()
+    db.close()
+    store = SqliteStore(file)
+    assert store.load(Config()).bans["mallory"].reason == "x"
+    assert store.usage("user", 0, 1, "") == []
+    store.close()
+    assert sqlite3.connect(file).execute("pragma user_version").fetchone() == (2,)

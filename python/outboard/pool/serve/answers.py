@@ -144,12 +144,15 @@ class AuditPage(Page, kw_only=True):
     records: list[Audit]
 
 
-class UsageRow(msgspec.Struct):
-    """`device_s`: seconds times devices times share."""
+class UsageRow(msgspec.Struct, omit_defaults=True):
+    """`device_s`: seconds times devices times share. `cluster` and `job`: of a batch system, where
+    jobs are summed."""
 
     name: str
     leases: int
     device_s: float
+    cluster: str = ""
+    job: str = ""
 
 
 class Usage(msgspec.Struct):

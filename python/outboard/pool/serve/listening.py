@@ -100,5 +100,6 @@ def _check_private(file: Path) -> None:
         open_to_others = file.stat().st_mode & 0o077
     except OSError as error:
         raise OutboardError(f"cannot read {file} ({error.strerror})") from error
-    if open_to_others:
+    # systemd opens its copy to one user by an access list, whose mask shows as the group's rights.
+    if open_to_others and str(file.parent) != os.environ.get("CREDENTIALS_DIRECTORY"):
         raise OutboardError(f"{file} is refused (others may read it) run: chmod 600 {file}")

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections import Counter as Tally
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
 
 from outboard.pool.core.commands import Heartbeat
-from outboard.pool.core.records import Audit, LeaseState
+from outboard.pool.core.records import Admin, Audit, Lease, LeaseState
 from outboard.pool.core.state import Health, State, allocation, health
+from outboard.pool.core.transaction import Change
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0)
+_WAIT_SECONDS = (0.1, 1, 5, 10, 30, 60, 300, 600, 1800, 3600, 4 * 3600, 24 * 3600)
 
 
 class Metrics:
@@ -19,6 +28,7 @@ class Metrics:
 
     def __init__(self, version: str) -> None:
         registry = self._registry = CollectorRegistry()
+        ProcessCollector(registry=registry)  # memory, descriptors, time of the start
         self.acquire_seconds = Histogram(
             "outboard_pool_acquire_seconds",
             "Time of a request for devices, without its wait in the queue.",
@@ -31,6 +41,13 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
+        self._wait_seconds = Histogram(
+            "outboard_pool_wait_seconds",
+            "Time from a request until it got its devices.",
+            ("kind",),
+            buckets=_WAIT_SECONDS,
+            registry=registry,
+        )
         self._grants = self._counter("outboard_pool_grants", "Requests that got their devices.")
         self._ends = self._counter("outboard_pool_lease_ends", "Ended leases.", "reason")
         self._requests = self._counter("outboard_pool_requests", "Answered requests.", "status")
@@ -38,7 +55,13 @@ class Metrics:
         self._devices = self._gauge("outboard_pool_devices", "Devices.", "kind", "state")
         self._leases = self._gauge("outboard_pool_leases", "Leases.", "mode", "state")
         self._queue = self._gauge("outboard_pool_queue_length", "Waiting requests.", "kind")
+        self._oldest = self._gauge(
+            "outboard_pool_queue_oldest_seconds", "Age of the oldest waiting request.", "kind"
+        )
         self._up = self._gauge("outboard_device_up", "1: the device is healthy.", "device")
+        self._open = self._gauge(
+            "outboard_device_open", "0: an administrator has cordoned or drains it.", "device"
+        )
         self._busy = self._gauge("outboard_device_busy_ratio", "Part of time at work.", "device")
         self._memory = self._gauge(
             "outboard_device_memory_used_bytes", "Device memory in use.", "device"
@@ -57,18 +80,28 @@ class Metrics:
     def leads(self) -> None:
         self._leader.set(1)
 
-    def watch(self, commands: list[Any], audits: list[Audit], seconds: float) -> None:
+    def watch(self, commands: list[Any], changes: list[Change], seconds: float) -> None:
         """After each commit, in the writer's thread."""
         if seconds:
             self._commits.observe(seconds)
         beats = sum(type(command) is Heartbeat for command in commands)
         if beats:
             self._beats.inc(beats)
-        for audit in audits:
-            if audit.verb == "grant":
-                self._grants.inc()
-            elif audit.verb == "end":
-                self._ends.labels(audit.detail).inc()
+        leases: dict[str, Lease] = {}
+        for change in changes:
+            record = change.record
+            if isinstance(record, Lease):
+                leases[record.id] = record
+            elif isinstance(record, Audit) and record.verb == "grant":
+                self._granted(record, leases.get(record.object))
+            elif isinstance(record, Audit) and record.verb == "end":
+                self._ends.labels(record.detail).inc()
+
+    def _granted(self, audit: Audit, lease: Lease | None) -> None:
+        self._grants.inc()
+        if lease is not None and lease.held_ms == audit.at_ms:  # not a part that it grew by
+            wait_s = (lease.held_ms - lease.arrived_ms) / 1000
+            self._wait_seconds.labels(lease.request.selector.kind or "any").observe(wait_s)
 
     def answered(self, status: int) -> None:
         self._requests.labels(str(status)).inc()
@@ -81,13 +114,17 @@ class Metrics:
 
     def fill(self, state: State) -> None:
         """Sets the gauges. In the writer's thread."""
-        for gauge in (self._devices, self._leases, self._queue, self._up):
+        gauges = (self._devices, self._leases, self._queue, self._oldest, self._up, self._open)
+        for gauge in gauges:
             gauge.clear()
         devices: Tally[tuple[str, str]] = Tally()
         for name, record in state.devices.items():
+            if record.admin is Admin.RETIRED:
+                continue
             well = health(state, name)
             devices[record.kind, allocation(state, name) if well is Health.OK else well] += 1
             self._up.labels(name).set(well is Health.OK)
+            self._open.labels(name).set(record.admin is Admin.OPEN)
         for (kind, where), count in devices.items():
             self._devices.labels(kind, where).set(count)
         leases = Tally(
@@ -97,9 +134,19 @@ class Metrics:
         )
         for (mode, at), count in leases.items():
             self._leases.labels(mode, at).set(count)
-        kinds = Tally(state.leases[lease].request.selector.kind for lease, _ in state.waiting)
-        for kind, count in kinds.items():
-            self._queue.labels(kind or "any").set(count)
+        self._fill_queue(state)
+
+    def _fill_queue(self, state: State) -> None:
+        arrived: dict[str, list[int]] = {}
+        for lease_id, part in state.waiting:
+            lease = state.leases[lease_id]
+            kind = lease.request.selector.kind or "any"
+            arrived.setdefault(kind, []).extend(
+                demand.arrived_ms for demand in lease.waiting if demand.part == part
+            )
+        for kind, times_ms in arrived.items():
+            self._queue.labels(kind).set(len(times_ms))
+            self._oldest.labels(kind).set(max(0, state.now_ms - min(times_ms)) / 1000)
 
     def text(self) -> bytes:
         """Returns what a scrape gets. In the event loop, after fill()."""

@@ -211,21 +211,41 @@ async def bans(manager: Manager, request: Request) -> Response:
 
 async def usage(manager: Manager, request: Request) -> Response:
     by = request.text("by", "user")
-    if by not in ("user", "group", "lease"):
+    if by not in ("user", "group", "job", "lease"):
         raise ProblemError(
-            "invalid", f"'{by[:40]}' is no way to sum (user, group, lease); give one"
+            "invalid", f"'{by[:40]}' is no way to sum (user, group, job, lease); give one"
         )
     since_ms = int(request.number("since_ms", 0, 0, MOST))
     holder = "" if sees_all(request.peer) else request.peer.holder
+    column = "lease" if by == "job" else by
     rows = await manager.do(
-        lambda state: manager.store.usage(by, since_ms, manager.now_ms(), holder)
+        lambda state: manager.store.usage(column, since_ms, manager.now_ms(), holder)
     )
     shown = [UsageRow(name, count, ms / 1000) for name, count, ms in rows]
+    if by == "job":
+        shown = _jobs(shown)
     if request.text("format") == "csv":
-        lines = ["name,leases,device_s"]
-        lines += [f"{_csv(row.name)},{row.leases},{row.device_s:.3f}" for row in shown]
+        lines = ["name,leases,device_s" + (",cluster,job" if by == "job" else "")]
+        for row in shown:
+            more = f",{_csv(row.cluster)},{_csv(row.job)}" if by == "job" else ""
+            lines.append(f"{_csv(row.name)},{row.leases},{row.device_s:.3f}{more}")
         return Response(200, ("\r\n".join(lines) + "\r\n").encode(), "text/csv")
     return answer(Usage(by, since_ms, shown))
+
+
+def _jobs(leases: list[UsageRow]) -> list[UsageRow]:
+    """Sums the leases of each batch job: SYSTEM.CLUSTER.JOB, and more for restarts. Leases of
+    people and programs are the job "", which no batch system knows."""
+    jobs: dict[str, UsageRow] = {}
+    for lease in leases:
+        system, cluster, job, *_ = (*lease.name.split(".", 3), "", "", "")
+        name = f"{system}.{cluster}.{job}" if job else ""
+        row = jobs.setdefault(name, UsageRow(name, 0, 0.0))
+        row.leases += lease.leases
+        row.device_s += lease.device_s
+        if job:
+            row.cluster, row.job = cluster, job
+    return [jobs[name] for name in sorted(jobs)]
 
 
 def _csv(text: str) -> str:

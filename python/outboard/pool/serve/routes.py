@@ -135,7 +135,7 @@ ROUTES = (
         "GET", "/v1/usage", reading.usage, None, "Device-seconds that were held.",
         {200: answers.Usage},
         params=(
-            Param("by", {"enum": ["user", "group", "lease"]}, "What is summed."),
+            Param("by", {"enum": ["user", "group", "job", "lease"]}, "What is summed."),
             Param("since_ms", _SINCE, "From this pool time."),
             Param("format", {"enum": ["json", "csv"]}, "The form."),
         ),

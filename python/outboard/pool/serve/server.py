@@ -24,6 +24,7 @@ from outboard.pool.serve.app import App
 from outboard.pool.serve.listening import listen, name_of, server_tls
 from outboard.pool.serve.manager import Manager
 from outboard.pool.serve.metrics import Metrics
+from outboard.pool.serve.notify import notify
 from outboard.pool.serve.problems import ProblemError
 from outboard.pool.serve.protocol import ManagerProtocol
 from outboard.pool.serve.settings import Settings
@@ -36,7 +37,8 @@ from outboard.pool.store.memory import MemoryStore
 from outboard.pool.store.sqlite import SqliteStore
 from outboard.pool.tokens import Signer, pool_name
 
-STORE_FAILED = 4  # the exit status after a commit that failed
+STORE_FAILED = 4  # the exit status after a commit that failed: the disk must be repaired first
+PLACE_LOST = 5  # another manager leads, or etcd does not answer: to be started again
 _KEEP_ALIVE_S = 150  # holders renew each 40 s at most
 _DRAIN_S = 3.0
 _HANDSHAKE_S = 10.0
@@ -160,8 +162,10 @@ class _Process:
         listeners = await _listen(self._app, self._options.settings, sockets, tls)
         for one in sockets:
             print(f"listening on {name_of(one, tls is not None)}", flush=True)
+        notify("READY=1")
         upkeep = loop.create_task(self._upkeep())
         status = await self._stopped
+        notify("STOPPING=1")
         upkeep.cancel()
         leading.cancel()
         manager = self._app.manager
@@ -232,7 +236,8 @@ class _Process:
         else:
             _log.critical("the manager stops: its state cannot be kept", exc_info=error)
         if not self._stopped.done():
-            self._stopped.set_result(STORE_FAILED)
+            lost = self._standby is not None and isinstance(error, StoreError)
+            self._stopped.set_result(PLACE_LOST if lost else STORE_FAILED)
 
     def _stop(self) -> None:
         if not self._stopped.done():

@@ -15,7 +15,6 @@ import msgspec
 
 from outboard.pool.core.apply import apply
 from outboard.pool.core.commands import Command, Resume, Start, Tick
-from outboard.pool.core.records import Audit
 from outboard.pool.core.replies import Notice
 from outboard.pool.core.state import Config, State
 from outboard.pool.core.transaction import Change
@@ -30,7 +29,7 @@ _PAUSE_MS = 2_000
 
 Make = Callable[[State], Any]
 Show = Callable[[State, Any], Any]
-Watch = Callable[[list[Any], list[Audit], float], None]
+Watch = Callable[[list[Any], list[Change], float], None]
 
 
 class Job:
@@ -53,8 +52,8 @@ class Writer(threading.Thread):
 
     `deliver` gets the notices of a commit with its revision, in the event loop, before the answers.
     `fail` is called in the event loop after an error: memory may then be ahead of the store, and
-    the process must end. `watch` gets the commands of a batch, what was put on record,
-    and the seconds of its commit.
+    the process must end. `watch` gets the commands of a batch, the changed rows, and
+    the seconds of its commit.
     """
 
     def __init__(
@@ -64,7 +63,7 @@ class Writer(threading.Thread):
         loop: asyncio.AbstractEventLoop,
         deliver: Callable[[list[Notice], int], None],
         fail: Callable[[BaseException], None],
-        watch: Watch = lambda commands, audits, seconds: None,
+        watch: Watch = lambda commands, changes, seconds: None,
     ) -> None:
         super().__init__(name="writer", daemon=True)
         self._store, self._loop = store, loop
@@ -140,8 +139,7 @@ class Writer(threading.Thread):
         if changes:
             self._store.commit(self._state.rev, self._state.now_ms, changes)
         self._store.check(self._state.now_ms)
-        audits = [c.record for c in changes if isinstance(c.record, Audit)]
-        self._watch(commands, audits, time.perf_counter() - begin if changes else 0.0)
+        self._watch(commands, changes, time.perf_counter() - begin if changes else 0.0)
         self._loop.call_soon_threadsafe(self._answer, answers, notices, self._state.rev)
 
     def _after_a_pause(self, command: Command) -> tuple[Command, ...]:

@@ -1,0 +1,117 @@
+"""A rolling restart: manager and daemons end in order and come back, and no client fails."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from pool_daemon import PATIENCE_S, Daemon, Worker, until
+from pool_server import EVERYBODY, PYTHON, Manager, running
+
+from conftest import clean_environment
+from outboard import paths
+
+pytestmark = pytest.mark.end_to_end
+
+# Exact in any order of sums; the oracle is numpy's product of integers, which calls no library.
+PRODUCT = """
+import numpy as np
+whole = np.arange(100 * 100).reshape(100, 100) % 17
+a = whole.astype(float)
+assert (a @ a.T == whole @ whole.T).all(), "a wrong product"
+"""
+
+
+class Jobs(threading.Thread):
+    """Runs one short job after the other; each must have an accelerator and the right result."""
+
+    def __init__(self, manager: Manager, native: paths.Native) -> None:
+        super().__init__()
+        self.ended = threading.Event()
+        self.failures: list[str] = []
+        self.done = 0
+        self.environment = clean_environment(
+            OUTBOARD_NATIVE_DIR=str(native.root), PYTHONPATH=str(PYTHON), OUTBOARD_POOL=manager.url
+        )
+
+    def run(self) -> None:
+        words = [sys.executable, "-m", "outboard", "run", "--accelerators", "1", "--wait", "60s"]
+        words += ["--require", "--mode", "remote", "--", sys.executable, "-c", PRODUCT]
+        while not self.ended.is_set():
+            done = subprocess.run(
+                words, env=self.environment, capture_output=True, text=True, timeout=2 * PATIENCE_S
+            )
+            self.done += 1
+            if done.returncode != 0:
+                self.failures.append(f"status {done.returncode}: {done.stderr}")
+
+    def expect_more(self, count: int) -> None:
+        begin = self.done
+        until(lambda: self.done >= begin + count or not self.is_alive(), "jobs end")
+
+
+@pytest.mark.slow
+def test_no_client_fails(tmp_path: Path, native: paths.Native) -> None:
+    pytest.importorskip("numpy")
+    manager = Manager(tmp_path / "m", EVERYBODY)
+    daemons = [Daemon(native, name, "--pool", manager.url) for name in ("n1", "n2")]
+    local = manager.local()
+    for daemon in daemons:
+        daemon.wait_until_free(local)
+    client = manager.client()
+    wish = {"ttl_s": 60, "wait_s": 20, "static": True}
+    assert client.ask("PUT", "/v1/leases/long", wish, wait_s=20)["state"] == "held"
+    worker = Worker(native, tmp_path / "w", OUTBOARD_POOL=manager.url, OUTBOARD_LEASE="long")
+    jobs = Jobs(manager, native)
+    jobs.start()
+    try:
+        worker.expect_remote()
+        jobs.expect_more(1)
+        for _ in range(2):
+            assert manager.stop() == 0
+            worker.expect_remote()  # leases go on without the manager
+            manager.start()
+            jobs.expect_more(1)
+            worker.expect_remote()
+            client.ask("POST", "/v1/renew", {"ids": ["long"]})
+        for daemon in daemons:
+            local.ask("POST", f"/v1/daemons/{daemon.name}/cordon")
+            assert daemon.stop() == 0  # SIGTERM: calls in flight finish
+            worker.expect_more("calls", "calls return while a daemon is away")
+            daemon.start()
+            local.ask("POST", f"/v1/daemons/{daemon.name}/uncordon")
+            until(
+                lambda name=daemon.name: all(
+                    row["health"] == "ok"
+                    for row in local.pages("/v1/devices", "devices")
+                    if row["daemon"] == name
+                ),
+                f"{daemon.name} is back",
+            )
+            client.ask("POST", "/v1/renew", {"ids": ["long"]})
+            worker.expect_remote()
+            jobs.expect_more(1)
+    finally:
+        jobs.ended.set()
+        jobs.join(2 * PATIENCE_S)
+    assert jobs.failures == []
+    assert jobs.done >= 5
+    assert worker.finish() > 0  # it checks each product
+    for daemon in daemons:
+        daemon.stop()
+    assert manager.stop() == 0
+
+
+def test_fields_of_a_newer_version_are_ignored(tmp_path: Path) -> None:
+    manager = Manager(tmp_path / "m", EVERYBODY)
+    client = manager.client()
+    with running(client, "n1", of_the_next_release={"a": [1]}):
+        body = {"ttl_s": 60, "wait_s": 20, "of_the_next_release": True}
+        lease = client.ask("PUT", "/v1/leases/one", body, wait_s=20)
+        assert lease["state"] == "held"
+        told = client.ask("POST", "/v1/renew", {"ids": ["one"], "of_the_next_release": 1})
+        assert told["leases"][0]["id"] == "one"
+    assert manager.stop() == 0
