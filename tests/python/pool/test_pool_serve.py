@@ -347,3 +347,23 @@ def test_a_daemon_cannot_pose_as_the_manager(tmp_path: Path) -> None:
         with pytest.raises(UnreachableError, match=r"(?i)hostname|certificate"):
             PoolClient(url, made["ada"]).ask("GET", "/healthz")
         thread.join(10)
+
+
+def test_devices_tell_their_use_until_the_daemon_is_gone(client: PoolClient) -> None:
+    def use() -> tuple[Any, ...]:
+        row = client.ask("GET", "/v1/devices/u1%2F0")
+        return row["memory_used_bytes"], row["sessions"], row["busy_sessions"]
+
+    daemon = FakeDaemon(client, "u1")
+    told = client.ask("PUT", daemon.path, {
+        "instance": "i", "wire": [7],
+        "devices": [{"id": "u1/0", "kind": "gpu", "model": "m", "memory_bytes": 1 << 30}],
+    })  # fmt: skip
+    assert use() == (None, None, None)
+    sessions = [{"epoch": 1, "busy": busy} for busy in (True, False, True)]
+    report = {"id": "u1/0", "floor": 1, "sessions": sessions, "memory_used_bytes": 12345}
+    body = {"instance": "i", "seq": 1, "rev": told["rev"], "devices": [report]}
+    client.ask("POST", f"{daemon.path}/heartbeat", body)
+    assert use() == (12345, 3, 2)
+    client.ask("DELETE", daemon.path, query={"instance": "i"})
+    assert use() == (None, None, None)
