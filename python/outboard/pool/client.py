@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
 import socket
 import ssl
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -20,6 +22,7 @@ from outboard.errors import OutboardError
 MANAGER_NAME = "manager.outboard.internal"  # as in outboard.keys, which needs cryptography
 _CONNECT_S = 5.0
 _ANSWER_S = 15.0  # beside the time that an answer was asked to wait
+_LONGEST_PROBLEM = 1 << 16  # bytes of a refusal that are read
 
 
 class PoolError(OutboardError):
@@ -84,21 +87,54 @@ class PoolClient:
     ) -> tuple[int, bytes]:
         """Returns status and body of the answer."""
         data = None if body is None else json.dumps(body).encode()
+        headers = {"content-type": "application/json"}
+        with self._answering():
+            response = self._urlopen(method, target, data, headers, _ANSWER_S + wait_s)
+            return response.status, response.data
+
+    @contextlib.contextmanager
+    def stream(
+        self, target: str, headers: dict[str, str], silence_s: float
+    ) -> Iterator[urllib3.BaseHTTPResponse]:
+        """Yields an answer whose body is read as it arrives. Reading raises UnreachableError when
+        the connection breaks, or nothing has come for `silence_s`."""
+        with self._answering():
+            response = self._urlopen("GET", target, None, headers, silence_s, preload=False)
+            try:
+                if response.status >= 400:
+                    raise _refused(response.status, response.read(_LONGEST_PROBLEM))
+                yield response
+            finally:
+                response.close()
+
+    def _urlopen(
+        self,
+        method: str,
+        target: str,
+        data: bytes | None,
+        headers: dict[str, str],
+        read_s: float,
+        preload: bool = True,
+    ) -> urllib3.BaseHTTPResponse:
+        return self._connections.urlopen(
+            method,
+            target,
+            body=data,
+            headers=headers,
+            retries=False,
+            timeout=urllib3.Timeout(connect=_CONNECT_S, read=read_s),
+            preload_content=preload,
+        )
+
+    @contextlib.contextmanager
+    def _answering(self) -> Iterator[None]:
         try:
-            response = self._connections.urlopen(
-                method,
-                target,
-                body=data,
-                headers={"content-type": "application/json"},
-                retries=False,
-                timeout=urllib3.Timeout(connect=_CONNECT_S, read=_ANSWER_S + wait_s),
-            )
+            yield
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise UnreachableError(
                 f"the manager at {self.url} does not answer ({_why(error)}) is it running there? "
                 "`outboard pool serve`"
             ) from error
-        return response.status, response.data
 
     def pages(self, path: str, rows: str, query: dict[str, Any] | None = None) -> list[Any]:
         """Returns the rows of all pages of a list."""
