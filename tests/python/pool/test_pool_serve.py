@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import json
@@ -13,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ from pool_server import EVERYBODY, FakeDaemon, Manager, make_keys, running
 
 from outboard.pool import tokens
 from outboard.pool.client import PoolClient, PoolError, UnreachableError
+from outboard.pool.serve import reading
 
 
 @pytest.fixture(scope="module")
@@ -347,6 +350,29 @@ def test_a_daemon_cannot_pose_as_the_manager(tmp_path: Path) -> None:
         with pytest.raises(UnreachableError, match=r"(?i)hostname|certificate"):
             PoolClient(url, made["ada"]).ask("GET", "/healthz")
         thread.join(10)
+
+
+def test_a_commit_right_after_an_event_is_told_without_another_one() -> None:
+    class Commits:
+        rev = 1
+
+        async def wait_any(self, seconds: float) -> None:
+            raise AssertionError("it waits for news although there are some")
+
+    commits = Commits()
+    manager: Any = SimpleNamespace(stopping=False, waits=commits)
+    request: Any = SimpleNamespace(gone=False)
+
+    async def story() -> list[bytes]:
+        stream = (await reading.events(manager, request)).stream
+        assert stream is not None
+        told = [await anext(stream), await anext(stream)]
+        commits.rev = 2
+        return [*told, await anext(stream)]
+
+    told = asyncio.run(story())
+    assert [b"id: 1" in text for text in told] == [False, True, False]
+    assert b"id: 2" in told[2]
 
 
 def test_devices_tell_their_use_until_the_daemon_is_gone(client: PoolClient) -> None:

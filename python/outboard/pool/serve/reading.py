@@ -262,6 +262,7 @@ async def events(manager: Manager, request: Request) -> Response:
                 seen = rev
                 yield f'event: change\nid: {rev}\ndata: {{"rev":{rev}}}\n\n'.encode()
                 await asyncio.sleep(0.25)
+                continue  # there may have been a commit meanwhile
             await manager.waits.wait_any(10)
             if manager.waits.rev == seen:
                 yield b": alive\n\n"
