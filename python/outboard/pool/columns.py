@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -33,10 +34,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
-def natural(text: str) -> list[tuple[int, int, str]]:
+@functools.lru_cache(1 << 15)  # a live view sorts the same names each second
+def natural(text: str) -> tuple[tuple[int, int, str], ...]:
     """Returns a key by which n2 comes before n10."""
     parts = re.findall(r"[0-9]{1,18}|[^0-9]+", text.casefold())
-    return [(0, int(part), "") if part[0] in "0123456789" else (1, 0, part) for part in parts]
+    return tuple((0, int(part), "") if part[0] in "0123456789" else (1, 0, part) for part in parts)
 
 
 def size(number: float) -> str:

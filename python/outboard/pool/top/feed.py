@@ -5,18 +5,34 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from outboard.errors import OutboardError
 from outboard.pool.client import PoolClient, PoolError, UnreachableError
-from outboard.pool.columns import DEVICES, LEASES, LIVE_DEVICES, QUEUE, Column, condition
 from outboard.pool.events import follow
 
 _SHORTEST_S = 0.25  # between two readings, so that a burst of commits is shown once
 _LEAST_REST = 4  # pauses are at least so many times a reading: a large pool is asked less often
 _RETRY_S = 1.0
+_MOST = 1 << 63
+
+# The fields of rows that are shown: docs/pool-openapi.json. An older manager lacks those with "?".
+_DEVICE = {
+    **dict.fromkeys("id daemon kind model allocation health admin why".split(), "text"),
+    **dict.fromkeys(("holders", "leases", "addresses"), "texts"),
+    **dict.fromkeys(("memory_bytes", "gflops", "epoch", "floor"), "number"),
+    **dict.fromkeys(("memory_used_bytes", "sessions", "busy_sessions"), "number?"),
+}
+_LEASE = {
+    **dict.fromkeys("id holder group state priority reason".split(), "text"),
+    **dict.fromkeys(("exclusive", "waiting", "arrived_ms", "end_ms"), "number"),
+    "devices": "texts",
+}
+_REQUEST = {
+    **dict.fromkeys(("holder", "lease", "priority", "reason"), "text"),
+    **dict.fromkeys(("place", "count", "arrived_ms"), "number"),
+}
 
 
 class View(NamedTuple):
@@ -48,26 +64,34 @@ def read(client: PoolClient) -> View:
         leases = client.pages("/v1/leases", "leases")
         queue = client.ask("GET", "/v1/queue")["requests"]
         now_ms = int(client.ask("GET", "/v1/devices", query={"limit": 1})["now_ms"])
-        devices = [row for row in devices if row["admin"] != "retired"]
-        _check(devices, (*DEVICES, *LIVE_DEVICES), now_ms)
-        _check(leases, LEASES, now_ms)
-        _check(queue, QUEUE, now_ms)
-        Counter(map(condition, devices))
+        _check(devices, _DEVICE)
+        _check(leases, _LEASE)
+        _check(queue, _REQUEST)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise OutboardError(
             f"the answer of the manager at {client.url} is not understood ({error!r}) has it "
             "another version?"
         ) from error
+    devices = [row for row in devices if row["admin"] != "retired"]
     rows = (tuple(devices), tuple(leases), tuple(queue))
     return View(now_ms, time.strftime("%H:%M:%S"), time.monotonic(), *rows)
 
 
-def _check(rows: list[Any], columns: tuple[Column, ...], now_ms: int) -> None:
-    """Makes each cell once, so that an odd answer fails here and not in the middle of a screen."""
+def _check(rows: list[Any], types: dict[str, str]) -> None:
+    """Checks all fields that screens read, so that an odd answer fails here. Raises ValueError or
+    LookupError."""
     for row in rows:
-        for column in columns:
-            column.text(row, now_ms)
-            column.key(row, now_ms)
+        for name, kind in types.items():
+            value = row.get(name) if kind == "number?" else row[name]
+            if kind == "text":
+                good = type(value) is str
+            elif kind == "texts":
+                good = type(value) is list and all(type(text) is str for text in value)
+            else:
+                good = isinstance(value, int | float) and 0 <= value < _MOST
+                good = good or (kind == "number?" and value is None)
+            if not good:
+                raise ValueError(f"{name} is no {kind}")
 
 
 class Feed:
@@ -124,5 +148,7 @@ class Feed:
             self._ended.wait(_RETRY_S)
 
     def _heard(self) -> bool:
-        self._pushed = True
+        if not self._pushed:
+            self._pushed = True
+            self._changed.set()
         return not self._ended.is_set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.widgets import DataTable
@@ -25,6 +26,8 @@ def cell(text: str, width: int) -> Text:
 
 def matches(row: Row, columns: Sequence[Column], words: Sequence[str], now_ms: int) -> bool:
     """Returns whether each of the words is in a cell of the row."""
+    if not words:
+        return True
     cells = "\n".join(printable(column.text(row, now_ms)) for column in columns).casefold()
     return all(word in cells for word in words)
 
@@ -45,13 +48,12 @@ class PoolTable(DataTable[Text]):
         self._rows: Sequence[Row] = ()
         self._now_ms = 0
         self._words: list[str] = []
-        self._cells: dict[str, list[Text]] = {}
+        self._cells: dict[str, list[str]] = {}
+        self._widths = [len(column.title) + 2 for column in columns]
         self.matching = 0
 
     def on_mount(self) -> None:
-        for number, column in enumerate(self._shown):
-            self.add_column(Text(column.title + "  "), key=str(number))
-        self._mark_heading()
+        self._add_columns()
 
     def show(self, rows: Sequence[Row], now_ms: int) -> None:
         """Shows other rows, or newer values. The cursor stays on its row while that is there."""
@@ -85,6 +87,11 @@ class PoolTable(DataTable[Text]):
         self._fill()
         self.move_cursor(column=column)  # scrolls to a column beyond the edge
 
+    def _add_columns(self) -> None:
+        for number, width in enumerate(self._widths):
+            self.add_column(Text(), width=width, key=str(number))
+        self._mark_heading()
+
     def _mark_heading(self) -> None:
         for number, column in enumerate(self.ordered_columns):
             sign = " " + (_DOWN if self._backwards else _UP) if number == self._sorted_by else "  "
@@ -96,30 +103,48 @@ class PoolTable(DataTable[Text]):
         now_ms, by = self._now_ms, self._shown[self._sorted_by]
         found = [row for row in self._rows if matches(row, self._shown, self._words, now_ms)]
         self.matching = len(found)
-        found.sort(key=lambda row: self._shown[0].key(row, now_ms))
+        if self._sorted_by:  # equal ones are in the order of the first column
+            found.sort(key=lambda row: self._shown[0].key(row, now_ms))
         found.sort(key=lambda row: by.key(row, now_ms), reverse=self._backwards)
         cells = {
-            str(row[self._key]): [cell(c.text(row, now_ms), c.width) for c in self._shown]
+            str(row[self._key]): [column.text(row, now_ms) for column in self._shown]
             for row in found[:MOST_ROWS]
         }
-        if list(cells) == list(self._cells):
-            self._change(cells)
+        wider = self._widen(cells)
+        if wider or list(cells) != list(self._cells):
+            self._replace(cells, wider)
         else:
-            self._replace(cells)
+            self._change(cells)
         self._cells = cells
 
-    def _change(self, cells: dict[str, list[Text]]) -> None:
+    def _widen(self, cells: dict[str, list[str]]) -> bool:
+        """Makes columns as wide as their cells. They never shrink: columns that move while people
+        read are hard to read."""
+        before = list(self._widths)
+        for key, texts in cells.items():
+            if texts == self._cells.get(key):
+                continue
+            for number, (text, column) in enumerate(zip(texts, self._shown, strict=True)):
+                needed = min(cell_len(printable(text)), column.width)
+                self._widths[number] = max(needed, self._widths[number])
+        return self._widths != before
+
+    def _change(self, cells: dict[str, list[str]]) -> None:
         for key, texts in cells.items():
             for number, (old, new) in enumerate(zip(self._cells[key], texts, strict=True)):
                 if old != new:
-                    self.update_cell(key, str(number), new, update_width=True)
+                    shown = cell(new, self._shown[number].width)
+                    self.update_cell(key, str(number), shown)
 
-    def _replace(self, cells: dict[str, list[Text]]) -> None:
+    def _replace(self, cells: dict[str, list[str]], wider: bool) -> None:
         chosen, where = self.chosen(), self.cursor_row
         left, top = self.scroll_offset
-        self.clear()
+        self.clear(columns=wider)
+        if wider:
+            self._add_columns()
         for key, texts in cells.items():
-            self.add_row(*texts, key=key)
+            shown = zip(texts, self._shown, strict=True)
+            self.add_row(*(cell(text, column.width) for text, column in shown), key=key)
         if cells:
             keys = list(cells)
             row = keys.index(chosen) if chosen in cells else min(where, len(keys) - 1)
