@@ -14,6 +14,7 @@ from outboard.pool.events import follow
 
 _SHORTEST_S = 0.25  # between two readings, so that a burst of commits is shown once
 _LEAST_REST = 4  # pauses are at least so many times a reading: a large pool is asked less often
+_LONGEST_REST_S = 5.0  # the manager may have been stopped during a reading
 _RETRY_S = 1.0
 _MOST = 1 << 63
 
@@ -121,6 +122,7 @@ class Feed:
             self._news = self._next()
             self._tell(self._news)
             rest_s = max(_SHORTEST_S, _LEAST_REST * (time.monotonic() - begin))
+            rest_s = min(rest_s, _LONGEST_REST_S)
             self._ended.wait(_RETRY_S if self._news.problem else rest_s)
             if not self._news.problem:
                 self._changed.wait(max(0.0, self._interval_s - rest_s))

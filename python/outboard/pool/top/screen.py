@@ -15,7 +15,9 @@ from textual.widgets import Static
 from outboard.pool.columns import condition, printable, span
 from outboard.pool.top.feed import News
 
-_LATE = 3  # intervals without an answer, after which the heading speaks of the wait
+# The heading speaks of a wait after so many intervals, and not before so many seconds: readings of
+# a large pool take some, and so do the pauses between them.
+_LATE, _LATE_S = 3, 10.0
 
 
 class Open(Message):
@@ -41,7 +43,7 @@ class Heading(Static):
 
     def show(self, news: News, filtered: str = "") -> None:
         late_s = time.monotonic() - news.view.read_s
-        late = late_s > _LATE * self._interval_s + 1
+        late = late_s > max(_LATE * self._interval_s, _LATE_S)
         self.set_class(bool(news.problem) or late, "stale")
         how = connection(news, late_s if late else 0.0, self._interval_s)
         text = f"{printable(counts(news))}\n{printable(f'{self._url}: {how}{filtered}')}"
