@@ -17,6 +17,7 @@ COMMANDS = {
     "serve": "Run the accelerator daemon.",
     "pool": "Give accelerators to programs and users: the manager, and questions to it.",
     "status": "Show the accelerators of a pool, who holds them, and who waits.",
+    "top": "Watch a pool in the terminal, live.",
     "key": "Make the certificates of a pool, for daemons on other machines.",
     "sial": "Compile programs over blocks of huge arrays.",
     "demo": "Run two examples remotely and compare with the local results.",

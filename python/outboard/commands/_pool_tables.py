@@ -1,17 +1,20 @@
-"""Tables and words of `outboard pool`."""
+"""Tables of `outboard pool`, as text."""
 
 from __future__ import annotations
 
 import sys
-import time
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from outboard.pool import columns
+from outboard.pool.columns import Column, moment, printable
+
+__all__ = ["add", "devices", "leases", "moment", "printable", "queue", "show", "table"]
 _WIDTH = 200  # for pipes and files: no line is cut
-_FOREVER_MS = 1 << 45
 
 
 def show(table: Table) -> None:
@@ -27,60 +30,20 @@ def add(rows: Table, *cells: Any) -> None:
     rows.add_row(*(Text(printable(str(cell))) for cell in cells))
 
 
-def printable(text: str) -> str:
-    return "".join(c if c.isprintable() else "?" for c in text)
-
-
-def size(number: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if number < 1024:
-            return f"{number:.3g} {unit}"
-        number /= 1024
-    return f"{number:.3g} TiB"
-
-
-def left(end_ms: int, now_ms: int) -> str:
-    """Returns the time until `end_ms`."""
-    return "no end" if end_ms > _FOREVER_MS else span(max(0, end_ms - now_ms) / 1000)
-
-
-def span(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
-def moment(ms: int) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(ms / 1000))
-
-
 def devices(rows: list[Any]) -> Table:
-    found = table(
-        "Devices", "device", "kind", "model", "memory", "health", "allocation", "admin", "holder",
-        "remark",
-    )  # fmt: skip
-    for row in rows:
-        add(
-            found, row["id"], row["kind"], row["model"], size(row["memory_bytes"]), row["health"],
-            row["allocation"], row["admin"], ", ".join(row["holders"]), row["why"],
-        )  # fmt: skip
-    return found
+    return _filled("Devices", columns.DEVICES, rows, 0)
 
 
 def leases(rows: list[Any], now_ms: int) -> Table:
-    found = table("Leases", "lease", "holder", "state", "mode", "devices", "waits for", "left")
-    for row in rows:
-        mode = "exclusive" if row["exclusive"] else "shared"
-        add(
-            found, row["id"], row["holder"], row["state"], mode, ", ".join(row["devices"]),
-            row["waiting"] or "", left(row["end_ms"], now_ms),
-        )  # fmt: skip
-    return found
+    return _filled("Leases", columns.LEASES, rows, now_ms)
 
 
 def queue(rows: list[Any], now_ms: int) -> Table:
-    found = table("Queue", "place", "holder", "devices", "priority", "for", "reason")
+    return _filled("Queue", columns.QUEUE, rows, now_ms)
+
+
+def _filled(title: str, shown: Sequence[Column], rows: list[Any], now_ms: int) -> Table:
+    found = table(title, *(column.title for column in shown))
     for row in rows:
-        waits = span((now_ms - row["arrived_ms"]) / 1000)
-        add(found, row["place"], row["holder"], row["count"], row["priority"], waits, row["reason"])
+        add(found, *(column.text(row, now_ms) for column in shown))
     return found

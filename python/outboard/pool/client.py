@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
 import socket
 import ssl
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -25,6 +27,7 @@ _NEXT_S = 5.0  # the same, where another manager can be asked
 # A manager that is gone is replaced after 5 s, and the next one loads the state.
 _CHANGE_S = 12.0
 _CHANGE_PAUSE_S = 0.3
+_LONGEST_PROBLEM = 1 << 16  # bytes of a refusal that are read
 
 
 class PoolError(OutboardError):
@@ -115,26 +118,63 @@ class PoolClient:
                 return alive
             time.sleep(_CHANGE_PAUSE_S)
 
+    @contextlib.contextmanager
+    def stream(
+        self, target: str, headers: dict[str, str], silence_s: float
+    ) -> Iterator[urllib3.BaseHTTPResponse]:
+        """Yields an answer whose body is read as it arrives, of the manager that answered last.
+        Reading raises UnreachableError when the connection breaks, or nothing has come for
+        `silence_s`."""
+        at = self._at
+        with self._answering(at):
+            response = self._urlopen(at, "GET", target, None, headers, silence_s, preload=False)
+            try:
+                if response.status >= 400:
+                    raise _refused(response.status, response.read(_LONGEST_PROBLEM))
+                yield response
+            finally:
+                response.close()
+
     def _ask_one(
         self, at: int, method: str, target: str, data: bytes | None, wait_s: float
     ) -> tuple[int, bytes]:
-        url, connections = self._managers[at]
         answer_s = _ANSWER_S if len(self._managers) == 1 else _NEXT_S
+        headers = {"content-type": "application/json"}
+        with self._answering(at):
+            response = self._urlopen(at, method, target, data, headers, answer_s + wait_s)
+            return response.status, response.data
+
+    def _urlopen(
+        self,
+        at: int,
+        method: str,
+        target: str,
+        data: bytes | None,
+        headers: dict[str, str],
+        read_s: float,
+        preload: bool = True,
+    ) -> urllib3.BaseHTTPResponse:
+        _, connections = self._managers[at]
+        return connections.urlopen(
+            method,
+            target,
+            body=data,
+            headers=headers,
+            retries=False,
+            timeout=urllib3.Timeout(connect=_CONNECT_S, read=read_s),
+            preload_content=preload,
+        )
+
+    @contextlib.contextmanager
+    def _answering(self, at: int) -> Iterator[None]:
+        url, _ = self._managers[at]
         try:
-            response = connections.urlopen(
-                method,
-                target,
-                body=data,
-                headers={"content-type": "application/json"},
-                retries=False,
-                timeout=urllib3.Timeout(connect=_CONNECT_S, read=answer_s + wait_s),
-            )
+            yield
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise UnreachableError(
                 f"the manager at {url} does not answer ({_why(error)}) is it running there? "
                 "`outboard pool serve`"
             ) from error
-        return response.status, response.data
 
     def pages(self, path: str, rows: str, query: dict[str, Any] | None = None) -> list[Any]:
         """Returns the rows of all pages of a list."""

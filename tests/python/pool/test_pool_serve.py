@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import json
@@ -13,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ from pool_server import EVERYBODY, FakeDaemon, Manager, make_keys, running
 
 from outboard.pool import tokens
 from outboard.pool.client import PoolClient, PoolError, UnreachableError
+from outboard.pool.serve import reading
 
 
 @pytest.fixture(scope="module")
@@ -347,3 +350,46 @@ def test_a_daemon_cannot_pose_as_the_manager(tmp_path: Path) -> None:
         with pytest.raises(UnreachableError, match=r"(?i)hostname|certificate"):
             PoolClient(url, made["ada"]).ask("GET", "/healthz")
         thread.join(10)
+
+
+def test_a_commit_right_after_an_event_is_told_without_another_one() -> None:
+    class Commits:
+        rev = 1
+
+        async def wait_any(self, seconds: float) -> None:
+            raise AssertionError("it waits for news although there are some")
+
+    commits = Commits()
+    manager: Any = SimpleNamespace(stopping=False, waits=commits)
+    request: Any = SimpleNamespace(gone=False)
+
+    async def story() -> list[bytes]:
+        stream = (await reading.events(manager, request)).stream
+        assert stream is not None
+        told = [await anext(stream), await anext(stream)]
+        commits.rev = 2
+        return [*told, await anext(stream)]
+
+    told = asyncio.run(story())
+    assert [b"id: 1" in text for text in told] == [False, True, False]
+    assert b"id: 2" in told[2]
+
+
+def test_devices_tell_their_use_until_the_daemon_is_gone(client: PoolClient) -> None:
+    def use() -> tuple[Any, ...]:
+        row = client.ask("GET", "/v1/devices/u1%2F0")
+        return row["memory_used_bytes"], row["sessions"], row["busy_sessions"]
+
+    daemon = FakeDaemon(client, "u1")
+    told = client.ask("PUT", daemon.path, {
+        "instance": "i", "wire": [7],
+        "devices": [{"id": "u1/0", "kind": "gpu", "model": "m", "memory_bytes": 1 << 30}],
+    })  # fmt: skip
+    assert use() == (None, None, None)
+    sessions = [{"epoch": 1, "busy": busy} for busy in (True, False, True)]
+    report = {"id": "u1/0", "floor": 1, "sessions": sessions, "memory_used_bytes": 12345}
+    body = {"instance": "i", "seq": 1, "rev": told["rev"], "devices": [report]}
+    client.ask("POST", f"{daemon.path}/heartbeat", body)
+    assert use() == (12345, 3, 2)
+    client.ask("DELETE", daemon.path, query={"instance": "i"})
+    assert use() == (None, None, None)

@@ -80,6 +80,9 @@ class LeaseRow(msgspec.Struct):
 
 
 class DeviceRow(msgspec.Struct):
+    """`busy_sessions`: those that ran a command between the last two heartbeats. It, `sessions` and
+    `memory_used_bytes` are null if the daemon has not reported them, or is lost."""
+
     id: str
     daemon: str
     kind: str
@@ -95,6 +98,9 @@ class DeviceRow(msgspec.Struct):
     floor: int
     why: str
     addresses: list[str]
+    memory_used_bytes: int | None = None
+    sessions: int | None = None
+    busy_sessions: int | None = None
 
 
 class QueueRow(msgspec.Struct):

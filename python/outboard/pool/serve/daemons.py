@@ -22,6 +22,7 @@ from outboard.pool.serve.exchange import (
     nothing,
 )
 from outboard.pool.serve.manager import Manager
+from outboard.pool.serve.metrics import DeviceUse
 from outboard.pool.serve.problems import ProblemError
 from outboard.pool.serve.waits import passed
 
@@ -71,7 +72,9 @@ async def heartbeat(manager: Manager, request: Request) -> Response:
     assert isinstance(body, HeartbeatBody)
     reports = tuple(device.report() for device in body.devices)
     for device in body.devices:
-        manager.metrics.reported(name, device.id, device.busy, device.memory_used_bytes)
+        working = sum(session.busy for session in device.sessions)
+        use = DeviceUse(device.busy, device.memory_used_bytes, len(device.sessions), working)
+        manager.metrics.reported(name, device.id, use)
     beat = Heartbeat(name, body.instance, body.seq, body.rev, reports)
     told = await manager.do(beat, _show)
     quiet = not manager.waits.daemon_changed(name, body.rev)

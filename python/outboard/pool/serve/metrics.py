@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from typing import Any
+from typing import Any, NamedTuple
 
 from prometheus_client import (
     CollectorRegistry,
@@ -21,6 +21,16 @@ from outboard.pool.core.transaction import Change
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0)
 _WAIT_SECONDS = (0.1, 1, 5, 10, 30, 60, 300, 600, 1800, 3600, 4 * 3600, 24 * 3600)
+
+
+class DeviceUse(NamedTuple):
+    """How a device was used at the last heartbeat of its daemon. `busy_sessions`: those that ran a
+    command since the heartbeat before."""
+
+    busy: float
+    memory_bytes: int
+    sessions: int
+    busy_sessions: int
 
 
 class Metrics:
@@ -69,7 +79,7 @@ class Metrics:
         self._leader = self._gauge("outboard_pool_leader", "1: this manager grants.")
         build = self._gauge("outboard_pool_build_info", "The manager's version.", "version")
         build.labels(version).set(1)
-        self._reports: dict[str, dict[str, tuple[float, int]]] = {}
+        self._reports: dict[str, dict[str, DeviceUse]] = {}
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(name, text, labels, registry=self._registry)
@@ -106,8 +116,12 @@ class Metrics:
     def answered(self, status: int) -> None:
         self._requests.labels(str(status)).inc()
 
-    def reported(self, daemon: str, device: str, busy: float, memory_bytes: int) -> None:
-        self._reports.setdefault(daemon, {})[device] = (busy, memory_bytes)
+    def reported(self, daemon: str, device: str, use: DeviceUse) -> None:
+        self._reports.setdefault(daemon, {})[device] = use
+
+    def use_of(self, daemon: str, device: str) -> DeviceUse | None:
+        """Returns None if the daemon has sent no heartbeat since it registered. Any thread."""
+        return self._reports.get(daemon, {}).get(device)
 
     def forget(self, daemon: str) -> None:
         self._reports.pop(daemon, None)
@@ -153,7 +167,7 @@ class Metrics:
         self._busy.clear()
         self._memory.clear()
         for devices in self._reports.values():
-            for device, (busy, memory_bytes) in devices.items():
-                self._busy.labels(device).set(busy)
-                self._memory.labels(device).set(memory_bytes)
+            for device, use in devices.items():
+                self._busy.labels(device).set(use.busy)
+                self._memory.labels(device).set(use.memory_bytes)
         return generate_latest(self._registry)

@@ -48,7 +48,7 @@ async def devices(manager: Manager, request: Request) -> Response:
 
     def look(state: State) -> Devices:
         names = sorted(name for name in state.devices if name > after)
-        rows = [device_row(state, state.devices[name], peer) for name in names[:limit]]
+        rows = [device_row(manager, state, name, peer) for name in names[:limit]]
         more = rows[-1].id if len(names) > limit else ""
         return Devices(now_ms=state.now_ms, devices=rows, next=more)
 
@@ -59,20 +59,20 @@ async def device(manager: Manager, request: Request) -> Response:
     name, peer = check_device(request.names[0]), request.peer
 
     def look(state: State) -> Any:
-        record = state.devices.get(name)
-        if record is None:
+        if name not in state.devices:
             return ProblemError("unknown", f"there is no device {name} (wrong id?)")
-        return device_row(state, record, peer)
+        return device_row(manager, state, name, peer)
 
     return answer(await manager.do(look))
 
 
-def device_row(state: State, record: Device, peer: Peer | None) -> DeviceRow:
+def device_row(manager: Manager, state: State, name: str, peer: Peer | None) -> DeviceRow:
     """`peer`: sees who holds it if that is himself, or if he sees everything; None sees nothing."""
-    live = state.live_devices[record.id]
+    record, live = state.devices[name], state.live_devices[name]
     leases = [state.leases[h.lease] for h in live.handles.values()]
     shown = [x for x in leases if peer is not None and (sees_all(peer) or x.holder == peer.holder)]
     daemon = state.daemons[record.daemon]
+    use = None if live.lost else manager.metrics.use_of(record.daemon, name)
     return DeviceRow(
         record.id,
         record.daemon,
@@ -89,6 +89,9 @@ def device_row(state: State, record: Device, peer: Peer | None) -> DeviceRow:
         record.floor,
         why(state, record),
         list(daemon.addresses),
+        use.memory_bytes if use else None,
+        use.sessions if use else None,
+        use.busy_sessions if use else None,
     )
 
 
@@ -279,6 +282,7 @@ async def events(manager: Manager, request: Request) -> Response:
                 seen = rev
                 yield f'event: change\nid: {rev}\ndata: {{"rev":{rev}}}\n\n'.encode()
                 await asyncio.sleep(0.25)
+                continue  # there may have been a commit meanwhile
             await manager.waits.wait_any(10)
             if manager.waits.rev == seen:
                 yield b": alive\n\n"

@@ -58,7 +58,7 @@ async def render(manager: Manager, request: Request) -> Response:
         return {
             "now_ms": state.now_ms,
             "rev": state.rev,
-            "devices": [device_row(state, state.devices[name], peer) for name in names],
+            "devices": [device_row(manager, state, name, peer) for name in names],
             "device_count": len(state.devices),
             "lease_count": len(leases),
             "leases": leases[:_MOST_ROWS],

@@ -1,0 +1,1 @@
+"""`outboard top`: a live view of a pool in the terminal. It needs textual."""
