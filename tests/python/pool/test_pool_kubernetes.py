@@ -98,6 +98,8 @@ def test_the_pods_keep_to_the_restricted_standard() -> None:
     for pod in pods():
         spec = pod["spec"]
         assert spec["securityContext"]["runAsNonRoot"] is True
+        for name in ("runAsUser", "runAsGroup", "fsGroup"):
+            assert spec["securityContext"][name] == USER
         assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
         assert spec["automountServiceAccountToken"] is False
         assert spec["enableServiceLinks"] is False
@@ -133,14 +135,23 @@ def test_names_in_the_manifests_exist() -> None:
             assert {mount["name"] for mount in one.get("volumeMounts", [])} <= volumes
 
 
-# Does for a command what the security context of its container does: no capabilities, no new
-# privileges, and a root file system that only its volumes can be written in. The first word is what
-# /tmp is, if it is a volume.
-_CONFINE = """
+USER = 10001
+# Does for a command what the security context of its container does: an ordinary user, no
+# capabilities, no new privileges, and a root file system that only its volumes can be written in.
+# The first words: a folder that hides Python from users, and where Python is; what /tmp is, if it is
+# a volume.
+_CONFINE = f"""
+set -e
+if [ "$1" ]; then
+  mount --bind "$2" "$3"; mount -t tmpfs -o mode=755 none "$1"
+  mkdir -p "$2"; mount --bind "$3" "$2"
+fi
+shift 3
 [ -z "$1" ] || mount --bind "$1" /tmp; shift
 while [ "$1" != -- ]; do mount --bind "$1" "$1"; shift; done; shift
-mount -o remount,bind,ro / || exit 99
-exec setpriv --no-new-privs --bounding-set=-all --inh-caps=-all -- "$@"
+mount -o remount,bind,ro /
+exec setpriv --reuid={USER} --regid={USER} --groups={USER} --no-new-privs --bounding-set=-all \\
+  --inh-caps=-all -- "$@"
 """
 
 
@@ -149,6 +160,12 @@ class Machine:
 
     def __init__(self, folder: Path, native: paths.Native) -> None:
         self.folder = folder
+        folder.chmod(0o755)
+        (folder / "python").mkdir()
+        # The interpreter of the tests may lie where only root finds it, as in root's home.
+        home = Path(sys.base_prefix)
+        hidden = [one for one in reversed(home.parents) if not one.stat().st_mode & 0o001]
+        self.python = [str(hidden[0]) if hidden else "", str(home), str(folder / "python")]
         self.ports = {"7780": _free_port(), "7770": _free_port()}
         self.environment = {
             **{k: v for k, v in os.environ.items() if not k.startswith("OUTBOARD_")},
@@ -162,8 +179,12 @@ class Machine:
         self.processes: list[subprocess.Popen[str]] = []
 
     def volume(self, pod: str, name: str) -> Path:
+        """With the group of `fsGroup`."""
         path = self.folder / pod / name
-        path.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            path.mkdir(parents=True)
+            os.chown(path, 0, USER)
+            path.chmod(0o2775)
         return path
 
     def secret(self, pod: str, files: dict[str, Path]) -> None:
@@ -173,6 +194,7 @@ class Machine:
         (volume / "..data").symlink_to("..1")
         for name, file in files.items():
             shutil.copy(file, volume / "..1" / name)
+            os.chown(volume / "..1" / name, 0, USER)
             (volume / "..1" / name).chmod(0o440)
             (volume / name).symlink_to(f"..data/{name}")
 
@@ -202,7 +224,7 @@ class Machine:
             if not mount.get("readOnly") and mount["mountPath"] in mounts
         ]
         process = subprocess.Popen(
-            ["unshare", "-m", "sh", "-c", _CONFINE, "confine", temporary, *writable, "--", *words],
+            ["unshare", "-m", "sh", "-c", _CONFINE, "confine", *self.python, temporary, *writable, "--", *words],
             env=self.environment | variables,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
@@ -287,9 +309,11 @@ def test_the_commands_of_the_containers_work(machine: Machine) -> None:
 
     until(lambda: [d["health"] for d in devices()] == ["ok"], "the daemon's device is there")
     assert devices()[0]["addresses"] == [f"127.0.0.1:{machine.ports['7770']}"]
-    # The file system is one that can be written in volumes only.
-    status, said = _finish(machine.run(daemon, lending, ["touch", str(ROOT / "x")]))
-    assert status != 0 and "Read-only file system" in said
+    # Volumes, and nothing else, can be written in, by a user without rights.
+    probe = "touch /tmp/x; id -u; grep CapBnd /proc/self/status; touch /var/tmp/x"
+    status, said = _finish(machine.run(daemon, lending, ["sh", "-c", probe]))
+    assert re.fullmatch(rf"{USER}\nCapBnd:\s+0+\n.*Read-only file system\n", said), said
+    assert (machine.volume("outboard-daemon", "tmp") / "x").exists()
 
     for name in ("products", "by-itself"):
         job = by_name[name]
