@@ -138,8 +138,8 @@ def test_names_in_the_manifests_exist() -> None:
 USER = 10001
 # Does for a command what the security context of its container does: an ordinary user, no
 # capabilities, no new privileges, and a root file system that only its volumes can be written in.
-# The first words: a folder that hides Python from users, and where Python is; what /tmp is, if it is
-# a volume.
+# The first words: a folder that hides Python from users, where Python is, and where it is kept; and
+# what /tmp is, if it is a volume.
 _CONFINE = f"""
 set -e
 if [ "$1" ]; then
@@ -223,8 +223,9 @@ class Machine:
             for mount in container["volumeMounts"]
             if not mount.get("readOnly") and mount["mountPath"] in mounts
         ]
+        confined = ["unshare", "-m", "sh", "-c", _CONFINE, "confine", *self.python, temporary]
         process = subprocess.Popen(
-            ["unshare", "-m", "sh", "-c", _CONFINE, "confine", *self.python, temporary, *writable, "--", *words],
+            [*confined, *writable, "--", *words],
             env=self.environment | variables,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
@@ -266,6 +267,23 @@ def machine(native: paths.Native) -> Iterator[Machine]:
             if process.poll() is None:
                 process.kill()
                 process.wait()
+
+
+def run_job(machine: Machine, job: dict[str, Any]) -> None:
+    """Its program is right, and that of the job with accelerators has computed on one."""
+    shutil.copy(FOLDER / "examples" / "products.py", machine.volume(job["name"], "program"))
+    (copying,) = job["spec"]["initContainers"]
+    assert _finish(machine.start(job, copying)) == (0, "")
+    (program,) = job["spec"]["containers"]
+    # This machine has one device, and the job of the example wants two.
+    words = [word.replace("accelerators=2", "accelerators=1") for word in program["command"]]
+    if job["name"] == "products":
+        words[2:2] = ["--mode=remote", "--report"]
+    status, said = _finish(machine.run(job, program, words))
+    assert status == 0, said
+    assert "right" in said
+    if job["name"] == "products":
+        assert re.search(r"dgemm\s+1\s+1\b", said), said
 
 
 @pytest.mark.end_to_end
@@ -316,21 +334,8 @@ def test_the_commands_of_the_containers_work(machine: Machine) -> None:
     assert (machine.volume("outboard-daemon", "tmp") / "x").exists()
 
     for name in ("products", "by-itself"):
-        job = by_name[name]
         machine.secret(name, all_of("ada"))
-        shutil.copy(FOLDER / "examples" / "products.py", machine.volume(name, "program"))
-        (copying,) = job["spec"]["initContainers"]
-        assert _finish(machine.start(job, copying)) == (0, "")
-        (program,) = job["spec"]["containers"]
-        # This machine has one device, and the job of the example wants two.
-        words = [word.replace("accelerators=2", "accelerators=1") for word in program["command"]]
-        if name == "products":
-            words[2:2] = ["--mode=remote", "--report"]
-        status, said = _finish(machine.run(job, program, words))
-        assert status == 0, said
-        assert "right" in said
-        if name == "products":
-            assert re.search(r"dgemm\s+1\s+1\b", said), said
+        run_job(machine, by_name[name])
     granted = [row for row in client.pages("/v1/audit", "records") if row["verb"] == "grant"]
     assert granted, "nothing was granted"
     until(lambda: devices()[0]["allocation"] == "free", "the lease is over")
