@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import re
 import shutil
@@ -47,7 +48,7 @@ min_cpu_interval 00:05:00
 processors UNDEFINED
 qtype BATCH
 ckpt_list NONE
-pe_list NONE
+pe_list smp
 rerun FALSE
 slots 8
 tmpdir /tmp
@@ -70,6 +71,20 @@ xprojects NONE
 calendar NONE
 initial_state default
 """
+_PARALLEL = """
+pe_name smp
+slots 8
+user_lists NONE
+xuser_lists NONE
+start_proc_args NONE
+stop_proc_args NONE
+allocation_rule $pe_slots
+control_slaves FALSE
+job_is_first_task TRUE
+urgency_slots min
+accounting_summary FALSE
+qsort_args NONE
+"""
 _LIMITS = "rt cpu fsize data stack core rss vmem".split()
 
 
@@ -89,6 +104,7 @@ class Cluster:
         for name in ("batch", "gridengine"):
             shutil.copytree(DEPLOY / name, folder / "scripts" / name)
         (folder / "scripts" / "gridengine" / "gridengine.env").write_text(settings)
+        (folder / "out").chmod(0o777)  # jobs of users write there
         ports = _free_ports(2)
         self.environment = {
             **os.environ,
@@ -144,9 +160,13 @@ class Cluster:
         scripts = self.folder / "scripts" / "gridengine"
         text = _QUEUE.format(host=self.host, scripts=scripts).lstrip()
         text += "".join(f"s_{name} INFINITY\nh_{name} INFINITY\n" for name in _LIMITS)
-        queue = self.folder / "queue"
-        queue.write_text(text)
-        self.said("qconf", "-Aq", str(queue))
+        for option, name, lines in (
+            ("-Ap", "parallel", _PARALLEL.lstrip()),
+            ("-Aq", "queue", text),
+        ):
+            file = self.folder / name
+            file.write_text(lines)
+            self.said("qconf", option, str(file))
         scheduler = self.folder / "scheduler"
         text = self.said("qconf", "-ssconf")
         for key in ("schedule_interval", "flush_submit_sec", "flush_finish_sec"):
@@ -185,15 +205,18 @@ class Cluster:
         )
         return done.stdout
 
-    def submit(self, script: str, *options: str) -> int:
+    def submit(self, script: str, *options: str, uid: int = 0) -> int:
         """Returns the job's number."""
         file = self.folder / f"job{time.monotonic_ns()}.sh"
         file.write_text(f"#!/bin/sh\n{script}\n")
-        words = ["qsub", "-terse", "-j", "y", "-o", f"{self.folder}/out/$JOB_ID.$TASK_ID"]
+        user = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"] if uid else []
+        words = [*user, "qsub", "-terse", "-j", "y", "-wd", "/tmp"]
+        words += ["-o", f"{self.folder}/out/$JOB_ID.$TASK_ID"]
         return int(self.said(*words, *options, str(file)).split(".")[0])
 
     def state(self, job: int) -> str:
         """Returns "r", "qw", ...; "" once Grid Engine has forgotten the job."""
+        time.sleep(0.25)  # each question is a process, and Grid Engine acts once a second
         for line in self.said("qstat", "-u", "*").splitlines():
             words = line.split()
             if words[:1] == [str(job)]:
@@ -209,10 +232,20 @@ class Cluster:
 
     def kill_host(self) -> None:
         """What a power cut does to the execution host: nothing of it runs any more."""
-        for pid in _descendants(self.processes["sge_execd"].pid):
-            os.kill(pid, signal.SIGKILL)
         self.processes["sge_execd"].kill()
         self.processes["sge_execd"].wait(PATIENCE_S)
+        self._kill_jobs()
+
+    def _kill_jobs(self) -> None:
+        """Shepherds are no children of the execd, and live longer. All processes of this cell are
+        told by its root."""
+        mine = f"SGE_ROOT={self.folder}/root".encode()
+        daemons = {process.pid for process in self.processes.values()}
+        for file in Path("/proc").glob("[0-9]*/environ"):
+            pid = int(file.parent.name)
+            with contextlib.suppress(OSError):  # it has just ended
+                if pid not in daemons and mine in file.read_bytes().split(b"\0"):
+                    os.kill(pid, signal.SIGKILL)
 
     def logs(self) -> str:
         files = [*self.folder.glob("*/messages"), *self.folder.glob("execd/*/messages")]
@@ -227,21 +260,7 @@ class Cluster:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-
-
-def _descendants(root: int) -> list[int]:
-    """Returns the processes below `root`, the nearest first."""
-    parents: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = int(stat.read_text().rpartition(")")[2].split()[1])
-        except (OSError, IndexError):
-            continue  # it has just ended
-        parents.setdefault(parent, []).append(int(stat.parent.name))
-    found = [root]
-    for pid in found:
-        found += parents.get(pid, [])
-    return found[1:]
+        self._kill_jobs()
 
 
 def _free_ports(count: int) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ pytestmark = [
     pytest.mark.skipif(not is_installed(), reason="needs Grid Engine, and root to start it"),
 ]
 
+NOBODY = 65534
 # An unmodified program. Sums of whole numbers are exact in any order, and int() calls no library.
 PROGRAM = """
 import numpy as np
@@ -57,10 +59,17 @@ class Site(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, native: paths.Native) -> Iterator[Site]:
-    folder = tmp_path_factory.mktemp("ge")
+def site(native: paths.Native) -> Iterator[Site]:
+    # Jobs of users reach their files here, and not below the private folders of pytest.
+    with tempfile.TemporaryDirectory(prefix="outboard-", dir="/var/tmp") as name:
+        Path(name).chmod(0o755)
+        yield from started(Path(name), native)
+
+
+def started(folder: Path, native: paths.Native) -> Iterator[Site]:
     # Without keys, all jobs are of "loopback", whoever submits them.
-    manager = Manager(folder / "m", EVERYBODY + '[users]\nroot = "loopback"\n')
+    users = "".join(f'{user} = "loopback"\n' for user in ("root", "nobody"))
+    manager = Manager(folder / "m", f"{EVERYBODY}[users]\n{users}")
     daemons = [Daemon(native, f"a{i}", "--pool", manager.url) for i in range(3)]
     for daemon in daemons:
         daemon.wait_until_free(manager.local())
@@ -125,8 +134,30 @@ def test_a_job_without_accelerators_does_not_ask(site: Site) -> None:
     assert (site.asked.read_text() if site.asked.exists() else "") == before
 
 
-def test_accelerators_are_counted_for_a_job_and_not_for_its_slots(site: Site) -> None:
-    """And each task of an array is a job."""
+def test_a_job_of_a_user(site: Site) -> None:
+    """The scripts are root's, and what they keep, too."""
+    script = "id -u; echo ${OUTBOARD_LEASE%.*}; echo x > $SGE_JOB_SPOOL_DIR/outboard_lease"
+    job = site.cluster.submit(script, "-l", "accelerator=1", uid=NOBODY)
+    site.cluster.wait_until_over(job)
+    first, second, third = site.cluster.output(job).splitlines()
+    assert (first, second) == (str(NOBODY), f"ge.test.{job}.0")
+    assert "Permission denied" in third
+    until_released(site)
+
+
+def test_a_parallel_job_has_the_number_that_it_asks_for(site: Site) -> None:
+    """Whatever its slots: four times two are more than there are."""
+    script = "echo $NSLOTS; sleep 2"
+    job = site.cluster.submit(script, "-l", "accelerator=2", "-pe", "smp", "4")
+    (lease,) = until(site.held, f"it has a lease; {site.cluster.logs()}")
+    assert len(lease["devices"]) == 2
+    site.cluster.wait_until_over(job)
+    assert site.cluster.output(job) == "4\n"
+    until_released(site)
+
+
+def test_accelerators_are_counted(site: Site) -> None:
+    """Each task of an array counts as a job."""
     first = site.cluster.submit("sleep 300", "-l", "accelerator=1", "-t", "5-6")
     until(lambda: len(site.held()) == 2, f"both have leases; {site.cluster.logs()}")
     names = sorted(row["id"].rpartition(".")[0] for row in site.held())
@@ -251,8 +282,4 @@ def test_a_host_that_fails_frees_the_devices_of_its_jobs(site: Site) -> None:
     site.cluster.said("qdel", "-f", str(job))
     site.cluster.wait_until_over(job)
     assert site.reconcile("--cluster", "test").stdout.startswith(f"released ge.test.{job}.0.")
-    until_released(site)
-    site.cluster.start("sge_execd")
-    again = site.cluster.submit("echo again", "-l", "accelerator=2")
-    until(lambda: site.cluster.output(again) == "again\n", f"it runs; {site.cluster.logs()}", 150)
     until_released(site)
