@@ -185,8 +185,11 @@ class Cluster:
         atexit.register(self.processes[name].kill)  # also after a test that fails
 
     def _answers(self, *words: str) -> bool:
-        done = subprocess.run(words, env=self.environment, capture_output=True, timeout=30)
-        return done.returncode == 0
+        """Returns whether the command succeeds within some seconds."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            done = subprocess.run(words, env=self.environment, capture_output=True, timeout=10)
+            return done.returncode == 0
+        return False
 
     def start_master(self) -> None:
         self.start("sge_qmaster")
@@ -235,6 +238,19 @@ class Cluster:
         self.processes["sge_execd"].kill()
         self.processes["sge_execd"].wait(PATIENCE_S)
         self._kill_jobs()
+
+    def give_up(self, job: int) -> None:
+        """What an administrator does about a job whose host has failed. The master of 8.1.9 may
+        abort when it finds only then that it cannot reach the host; then it is started again."""
+
+        def is_gone() -> bool:
+            if self.processes["sge_qmaster"].poll() is not None:
+                self.start("sge_qmaster")
+            self._answers("qdel", "-f", str(job))
+            time.sleep(0.5)
+            return self._answers("qstat") and not self._answers("qstat", "-j", str(job))
+
+        until(is_gone, f"the job is given up; {self.logs()}", 120)
 
     def _kill_jobs(self) -> None:
         """Shepherds are no children of the execd, and live longer. All processes of this cell are
