@@ -1,18 +1,11 @@
 # shellcheck shell=sh
-# What the scripts for Slurm share: settings, and the names of leases.
+# What the scripts for Slurm share: the licences and the names of leases.
 
 folder=$(dirname -- "$(readlink -f -- "$0")")
-for settings in "$folder/slurm.env" /etc/outboard/slurm.env; do
-  [ -r "$settings" ] || continue
-  # shellcheck source=/dev/null
-  . "$settings"
-  break
-done
-export OUTBOARD_POOL
-[ -z "${OUTBOARD_KEY:-}" ] || export OUTBOARD_KEY
-: "${OUTBOARD_POOL:?is not set; name the manager of the pool in /etc/outboard/slurm.env}"
-
-outboard() { command "${OUTBOARD:-outboard}" "$@"; }
+# shellcheck disable=SC2034  # batch/common.sh reads it
+system=slurm
+# shellcheck source=../batch/common.sh
+. "$folder/../batch/common.sh"
 
 # licenses LIST: how many accelerators "matlab,accelerator:2" names; a name alone means one.
 licenses() {

@@ -178,7 +178,7 @@ def release(client: PoolClient, leases: tuple[str, ...], prefix: str | None) -> 
 def reconcile() -> None:
     """Give back leases of batch jobs that have ended without their epilog.
 
-    A timer runs this each minute (docs/slurm.md).
+    A timer runs this each minute (docs/slurm.md, docs/gridengine.md).
     """
 
 
@@ -195,7 +195,38 @@ def reconcile_slurm(client: PoolClient, dry_run: bool) -> None:
     """
     from outboard.pool.reconcile import dead_slurm_leases
 
-    for name in dead_slurm_leases(client):
+    _release_dead(client, dead_slurm_leases(client), dry_run)
+
+
+@reconcile.command("gridengine")
+@asking
+@click.option(
+    "--cluster",
+    envvar="OUTBOARD_CLUSTER",
+    metavar="NAME",
+    help="The cluster's name in the names of leases.  [default: OUTBOARD_CLUSTER]",
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would be released.")
+def reconcile_gridengine(client: PoolClient, cluster: str | None, dry_run: bool) -> None:
+    """Compare the leases `ge.CLUSTER.JOB.TASK.START` with the jobs of the Grid Engine here.
+
+    \b
+    Examples:
+      outboard pool reconcile gridengine --cluster main --pool https://pool:7780
+      outboard pool reconcile gridengine --cluster main --dry-run
+    """
+    from outboard.pool.reconcile import dead_gridengine_leases
+
+    if not cluster:
+        raise click.UsageError(
+            "the cluster has no name here (leases of others must stay); give --cluster, with the "
+            "OUTBOARD_CLUSTER of /etc/outboard/gridengine.env"
+        )
+    _release_dead(client, dead_gridengine_leases(client, cluster), dry_run)
+
+
+def _release_dead(client: PoolClient, names: list[str], dry_run: bool) -> None:
+    for name in names:
         if not dry_run:
             client.ask("DELETE", _path("leases", name))
         click.echo(f"{'would release' if dry_run else 'released'} {name}")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pool_daemon import PATIENCE_S, until
 
-SCRIPTS = Path(__file__).resolve().parents[3] / "deploy" / "slurm"
+DEPLOY = Path(__file__).resolve().parents[3] / "deploy"
 _PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel")
 # Debian keeps daemons where only root's PATH leads.
 _PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
@@ -72,11 +72,11 @@ class Cluster:
         are "compute"."""
         self.folder = folder
         folder.mkdir()
-        for name in ("state", "scripts"):
-            (folder / name).mkdir()
-        for script in SCRIPTS.iterdir():
-            shutil.copy(script, folder / "scripts")
-        (folder / "scripts" / "slurm.env").write_text(settings)
+        (folder / "state").mkdir()
+        for name in ("batch", "slurm"):
+            shutil.copytree(DEPLOY / name, folder / name)
+        scripts = folder / "slurm"
+        (scripts / "slurm.env").write_text(settings)
         ports = _free_ports(nodes + 1)
         host = socket.gethostname()
         lines = [
@@ -87,7 +87,7 @@ class Cluster:
         conf.write_text(
             _CONF.format(
                 folder=folder, host=host, port=ports[0], licenses=licenses,
-                scripts=folder / "scripts", lines="\n".join(lines), nodes=nodes, compute=nodes - 1,
+                scripts=scripts, lines="\n".join(lines), nodes=nodes, compute=nodes - 1,
             )
         )  # fmt: skip
         self.environment = {**os.environ, "SLURM_CONF": str(conf), "PATH": _PATH}
