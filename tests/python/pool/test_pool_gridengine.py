@@ -188,17 +188,6 @@ def test_however_a_job_ends_its_devices_are_free(how: str, site: Site) -> None:
     until_released(site)
 
 
-def test_a_job_deleted_during_its_prolog_keeps_nothing(site: Site) -> None:
-    site.slow.touch()
-    job = site.cluster.submit("echo ran", "-l", "accelerator=1")
-    until(lambda: site.held(f"ge.test.{job}."), f"it has a lease; {site.cluster.logs()}")
-    site.cluster.said("qdel", str(job))
-    site.slow.unlink()
-    until_released(site)
-    site.cluster.wait_until_over(job)
-    assert site.cluster.output(job) == ""
-
-
 def test_the_environment_of_a_job_does_not_reach_its_prolog(site: Site, tmp_path: Path) -> None:
     """The prolog is root's, and qsub -v sets what a user wants."""
     trap = tmp_path / "awk"
