@@ -67,7 +67,8 @@ class Replay:
             yield f"the core answers {event['type']} otherwise at revision {event['rev']}"
 
     def answer(self, event: Event) -> Iterator[str]:
-        yield from self._commit()
+        if event["rev"] >= self._state.rev:  # else it may have travelled while the manager died
+            yield from self._commit()
         if event["rev"] > self._store.rev:
             yield f"answer of revision {event['rev']}, which was not committed"
         for device, epoch in event["handles"]:

@@ -131,6 +131,13 @@ class Cluster:
         assert done.returncode == 0, f"{words}: {done.stderr}\n{self.logs()}"
         return done.stdout
 
+    def resumed(self, node: str) -> bool:
+        """Puts a node into service. Returns true if it is; it may be by itself, as soon as its
+        slurmd registers, and then Slurm refuses the command."""
+        words = ("scontrol", "update", f"NodeName={node}", "State=RESUME")
+        subprocess.run(words, env=self.environment, capture_output=True, timeout=30, check=False)
+        return set(self.said("sinfo", "-h", "-n", node, "-o", "%T").split()) == {"idle"}
+
     def submit(self, script: str, *options: str, **variables: str) -> int:
         """Returns the job's number."""
         file = self.folder / f"job{time.monotonic_ns()}.sh"

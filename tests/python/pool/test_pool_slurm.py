@@ -199,7 +199,7 @@ def test_a_node_that_fails_frees_the_devices_of_its_jobs(site: Site) -> None:
     site.cluster.said("scontrol", "update", "NodeName=n2", "State=DOWN", "Reason=test")
     until(lambda: not site.held(), "its lease is over")
     site.cluster.start_node("n2")
-    site.cluster.said("scontrol", "update", "NodeName=n2", "State=RESUME")
+    until(lambda: site.cluster.resumed("n2"), "the node is in service again")
     until_released(site)
 
 
