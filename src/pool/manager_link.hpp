@@ -41,7 +41,7 @@ struct ManagerAddress {
 Result<std::vector<ManagerAddress>> parse_managers(const std::string& urls);
 
 /// One connection to the manager of a pool, made when it is needed and kept for the next request.
-/// Of several managers, the one that leads is found by asking the next one.
+/// It finds the one of several managers that leads by asking the next one.
 /// Threads: one at a time; interrupt() any
 class ManagerLink {
  public:

@@ -10,9 +10,11 @@
 
 namespace ob::sial {
 
-/// What a message to a server is about: one block, whole arrays or the job, or none of these.
+/// Tells whether a message to a server is about one block, about whole arrays or the job (`all`),
+/// or about none of these.
 enum class Concerns : std::uint8_t { nothing, block, all };
 
+/// Returns what messages of a kind are about.
 Concerns concerns_of(MessageKind kind) noexcept;
 
 /// Answers questions about messages that wait for a server.

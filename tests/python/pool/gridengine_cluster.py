@@ -34,7 +34,7 @@ listener_threads 2
 worker_threads 2
 scheduler_threads 1
 """
-# What a queue needs beside the lines that are the same for all limits.
+# A queue needs these lines beside those that are the same for all limits.
 _QUEUE = """
 qname all.q
 hostlist {host}

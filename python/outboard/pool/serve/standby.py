@@ -17,8 +17,8 @@ from outboard.pool.tokens import Signer
 
 _PAUSE_S = 0.5  # between two looks at who leads
 _SIGNERS = "signers/"
-# Of all managers. Daemons hear of them when they register, so that tokens of the leader before are
-# good until they end.
+# etcd keeps so many public keys of all managers together. Daemons hear of them when they register,
+# so that tokens of the leader before are good until they end.
 _KEPT_SIGNERS = 8
 
 _STARTING = ("starting", "the manager starts; ask again in a moment")

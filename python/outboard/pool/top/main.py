@@ -44,7 +44,7 @@ class MainScreen(PoolScreen):
             for name, (columns, key) in _TABLES.items():
                 with TabPane(name, id=name):
                     yield PoolTable(columns, key, id=f"table-{name}")
-        yield Input(placeholder="words of a row", id="filter", select_on_focus=False)
+        yield Input(placeholder="show rows with these words", id="filter", select_on_focus=False)
         yield Footer()
 
     def show_rows(self, news: News) -> None:
