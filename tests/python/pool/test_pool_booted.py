@@ -73,6 +73,8 @@ def script() -> str:
         f"(\n{install})\n(\n{daemon})\n"
         "systemctl is-active outboard-pool outboardd outboard-pool-backup.timer\n"
         "export OUTBOARD_POOL=unix:/run/outboard/pool.sock\nfree; compute\n"
+        "curl -sS --unix-socket /run/outboard/pool.sock http://localhost/metrics"
+        " | grep '^process_start_time_seconds'\n"
         # SIGKILL of both; a reload is no restart.
         "old=$(main outboard-pool); kill -9 $old; other outboard-pool $old\n"
         "old=$(main outboardd); systemctl reload outboardd; [ $old = $(main outboardd) ]\n"

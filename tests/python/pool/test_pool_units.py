@@ -25,7 +25,7 @@ from conftest import clean_environment
 from outboard import paths
 from outboard.pool.client import PoolClient
 from outboard.pool.serve.notify import notify
-from outboard.pool.serve.server import STORE_FAILED
+from outboard.pool.serve.server import PLACE_LOST, STORE_FAILED
 
 NAMES = sorted(
     path.name for kind in ("*.service", "*.timer") for path in (UNITS.parent).glob(f"*/{kind}")
@@ -76,6 +76,8 @@ def test_services_are_little_exposed(name: str) -> None:
 def test_units_agree_with_the_programs() -> None:
     manager, daemon = Unit("outboard-pool.service"), Unit("outboardd.service")
     assert str(STORE_FAILED) in manager.one("RestartPreventExitStatus").split()
+    assert str(PLACE_LOST) not in manager.one("RestartPreventExitStatus").split()
+    assert "ProcSubset" not in manager.values  # the metrics process_* need /proc/stat
     # --drain-time, 30 s by default, and 5 s to finish (apps/outboardd.cpp).
     assert int(daemon.one("TimeoutStopSec")) > 35
     # Users are told apart by their ids over Unix sockets. In a user namespace all are "nobody".
