@@ -376,15 +376,14 @@ def audit(client: PoolClient, follow: bool, as_json: bool) -> None:
 
 def _audit_page(client: PoolClient, query: dict[str, Any], wait_s: int, patient: bool) -> Any:
     """Returns records. `patient`: waits until the manager is there again."""
-    from outboard.pool.client import PoolError, UnreachableError
+    from outboard.pool.client import PoolError, UnreachableError, passes
 
     told = False
     while True:
         try:
             return client.ask("GET", "/v1/audit", query=query, wait_s=wait_s)
         except (PoolError, UnreachableError) as error:
-            passes = isinstance(error, UnreachableError) or error.name == "starting"
-            if not (patient and passes):
+            if not (patient and passes(error)):
                 raise
             if not told:
                 click.echo(f"outboard: {error}; waiting for the manager", err=True)

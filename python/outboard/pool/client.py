@@ -107,7 +107,8 @@ class PoolClient:
                 except UnreachableError as error:
                     silent = error
                 else:
-                    if len(self._managers) == 1 or not _leads_not(status, raw):
+                    refused = status == 503 and passes(_refused(status, raw))
+                    if len(self._managers) == 1 or not refused:
                         return status, raw
                     alive = status, raw
                 if self._at == at:  # unless another thread has moved on
@@ -243,9 +244,11 @@ def client_tls(folder: Path) -> ssl.SSLContext:
     return context
 
 
-def _leads_not(status: int, raw: bytes) -> bool:
-    """Returns whether another manager may do what this one refuses."""
-    return status == 503 and _refused(status, raw).name in ("not-leader", "starting", "storage")
+def passes(error: OutboardError) -> bool:
+    """Returns whether the same question may be answered later, or by another manager."""
+    if isinstance(error, PoolError):
+        return error.status == 503 and error.name in ("not-leader", "starting", "storage")
+    return isinstance(error, UnreachableError)
 
 
 def _refused(status: int, raw: bytes) -> PoolError:

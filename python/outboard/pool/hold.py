@@ -9,7 +9,14 @@ import time
 from typing import Any, NamedTuple
 
 from outboard.errors import OutboardError, say
-from outboard.pool.client import PoolClient, PoolError, UnreachableError, name_in_path, new_id
+from outboard.pool.client import (
+    PoolClient,
+    PoolError,
+    UnreachableError,
+    name_in_path,
+    new_id,
+    passes,
+)
 from outboard.pool.machine import machine
 
 TTL_S = 120.0  # a lease of `outboard run`
@@ -106,8 +113,7 @@ class Hold:
             try:
                 return self._client.ask("PUT", path, body, wait_s=body["wait_s"])
             except (PoolError, UnreachableError) as error:
-                passes = isinstance(error, UnreachableError) or error.name == "starting"
-                if not passes or time.monotonic() + _AGAIN_S > until:
+                if not passes(error) or time.monotonic() + _AGAIN_S > until:
                     raise
                 time.sleep(_AGAIN_S)
 

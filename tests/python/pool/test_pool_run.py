@@ -23,6 +23,7 @@ from conftest import Outboard, clean_environment, command_line
 from outboard.commands.pool import command
 from outboard.pool.client import PoolClient, PoolError
 from outboard.pool.core.replies import LeaseChanged
+from outboard.pool.hold import Hold, Wish
 from outboard.pool.serve.settings import read_settings
 from outboard.pool.serve.waits import Waits, passed
 
@@ -271,3 +272,25 @@ def test_the_example_of_settings_is_valid() -> None:
     settings = read_settings(example)
     assert settings.batch_user("alovelace") == "certificate ada"
     assert settings.groups_of("certificate bob") == ["chem"]
+
+
+@pytest.mark.parametrize("name", ["starting", "storage", "not-leader"])
+def test_who_waits_for_devices_waits_while_no_manager_leads(name: str) -> None:
+    held = {"state": "held", "handles": [{"device": "n/0"}], "ttl_s": 120.0}
+
+    class Refusing(PoolClient):
+        def __init__(self) -> None:
+            self.answers: list[Any] = [PoolError(503, name, "ask again"), held]
+
+        def ask(self, method: str, path: str, *more: Any, **options: Any) -> Any:
+            if method != "PUT":
+                return {}
+            answer = self.answers.pop(0)
+            if isinstance(answer, PoolError):
+                raise answer
+            return answer
+
+    with Hold(Refusing(), Wish(1, 1, 0, 0, "", 30)) as hold:
+        assert hold.handles == held["handles"]
+    with pytest.raises(PoolError), Hold(Refusing(), Wish(1, 1, 0, 0, "", 0)):
+        pass
