@@ -152,9 +152,13 @@ class Signer:
         key = self._keys[-1]
         return sign(claims, key.kid, key.private)
 
+    def own_keys(self) -> dict[str, bytes]:
+        """Returns the keys that verify tokens of this manager, DER by kid."""
+        return {key.kid: key.public_der for key in self._keys}
+
     def public_keys(self) -> dict[str, bytes]:
-        """Returns the keys that verify, DER by kid."""
-        return self.others | {key.kid: key.public_der for key in self._keys}
+        """Returns the keys that verify tokens of all managers, DER by kid."""
+        return self.others | self.own_keys()
 
 
 def pool_name(folder: Path | None, root: bytes | None) -> str:

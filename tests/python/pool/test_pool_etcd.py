@@ -19,12 +19,14 @@ from outboard.pool.core.commands import BanUser, UnbanUser
 from outboard.pool.core.records import Audit, Handle, Quota
 from outboard.pool.core.state import Config, State
 from outboard.pool.core.transaction import Change
+from outboard.pool.serve.standby import share_keys
 from outboard.pool.store.base import StoreError
 from outboard.pool.store.etcd import EtcdStore
 from outboard.pool.store.etcd_gateway import EtcdAddress, EtcdSilentError
 from outboard.pool.store.etcd_notes import EtcdNotes
 from outboard.pool.store.leadership import DeposedError, Leadership
 from outboard.pool.store.memory import MemoryStore
+from outboard.pool.tokens import Signer
 
 pytestmark = needs_etcd
 TABLES = "daemons devices leases handles accounts quotas reservations bans".split()
@@ -116,6 +118,36 @@ def test_a_large_commit(store: EtcdStore, count: int, letters: int) -> None:
     assert reread(store)[1].quotas == {c.key: c.record for c in quotas(count, letters)}
     store.commit(2, 2, quotas(1))  # it works on
     assert len(reread(store)[1].quotas) == count + (letters > 1)
+
+
+def test_a_commit_with_many_records(store: EtcdStore) -> None:
+    """All leases may end in one commit, each with a record, and together they exceed a request."""
+    records = [Audit(1, 5, "system", "end", f"lease{n}", "expired " * 12) for n in range(20_000)]
+    store.commit(1, 5, [Change("audit", "", record) for record in records])
+    other, _ = reread(store)
+    assert other.audits(0, 30_000, "") == records
+    store.commit(2, 6, quotas(1))  # it works on
+    assert not store._copy.audit  # etcd has them
+
+
+def test_public_keys_of_all_managers(store: EtcdStore) -> None:
+    managers = [Signer(None) for _ in range(10)]
+    for signer in managers:
+        share_keys(store.address, signer)
+    share_keys(store.address, managers[4])  # the keys of others stay as old as they are
+    own = [next(iter(signer.own_keys())) for signer in managers]
+    newest = [own[4], *reversed(own[5:]), own[3], own[2]]
+    assert list(managers[4].others) == newest
+    assert managers[4].public_keys() == {
+        kid: der for signer in managers for kid, der in signer.own_keys().items() if kid in newest
+    }
+
+
+def test_a_leadership_that_has_ended_does_not_campaign(etcd: EtcdCluster) -> None:
+    ended = Leadership(EtcdAddress.parse(etcd.address("ended")), "http://a")
+    ended.resign()
+    with pytest.raises(DeposedError):
+        ended.campaign()
 
 
 def test_a_large_commit_that_is_cut_off_is_whole_or_not_there(store: EtcdStore) -> None:

@@ -66,7 +66,7 @@ def share_keys(address: EtcdAddress, signer: Signer) -> None:
     Raises StoreError."""
     notes = EtcdNotes(address)
     try:
-        for kid, der in signer.public_keys().items():
+        for kid, der in signer.own_keys().items():
             notes.write(_SIGNERS + kid, json.dumps([time.time(), der.hex()]).encode())
         found = []
         for kid, raw in notes.below(_SIGNERS).items():

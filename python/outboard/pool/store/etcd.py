@@ -1,8 +1,9 @@
 """The state in etcd, for several managers of which one leads.
 
-Keys below the prefix: `leader`; `meta` (revision and time); `row/TABLE/KEY`; `exclusive/DEVICE`,
-the epoch that has a device alone; `held/DEVICE/EPOCH`, who held it when; `audit/REVISION`; and
-`journal/NUMBER` while a commit is under way that is too large for one transaction of etcd.
+Keys below the prefix: `leader`; `time` and `pool-name`; `signers/KID`, the public keys of managers;
+`meta` (revision and time); `row/TABLE/KEY`; `exclusive/DEVICE`, the epoch that has a device alone;
+`held/DEVICE/EPOCH`, who held it when; `audit/REVISION/NUMBER`; and `journal/NUMBER` while a commit
+is under way that is too large for one transaction of etcd.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ _MOST_OPERATIONS = 120
 _MOST_BYTES = 1 << 20
 _CHUNK_BYTES = 512 << 10
 _READ_S = 5.0
-_AUDIT_PAGE = 20  # a commit may have many records
+_AUDIT_PAGE = 20  # rows of an answer
+_AUDITS_OF_A_ROW = 100  # a commit may have thousands, and a row must fit into a request
 _DIGITS = 16  # of a number in a key, so that keys have the order of numbers
 _RECORDS: dict[str, type[Record]] = {
     "daemons": Daemon,
@@ -115,6 +117,7 @@ class EtcdStore:
         before = {h.device: self._copy.exclusive.get(h.device) for h in handles if h.exclusive}
         self._copy.refuse(rev, changes)
         self._copy.commit(rev, now_ms, changes)
+        self._copy.audit.clear()  # etcd has these records, and nobody reads them here
         rows = self._rows(changes)
         after = {device: self._copy.exclusive.get(device) for device in before}
         compares = []
@@ -132,7 +135,8 @@ class EtcdStore:
             raise
 
     def check(self, now_ms: int) -> None:
-        self._leadership.now_ms = max(now_ms, self._leadership.now_ms)
+        if now_ms:
+            self._leadership.now_ms = now_ms
         self._leadership.check()
 
     def audits(self, after: int, limit: int, who: str) -> list[Audit]:
@@ -169,8 +173,9 @@ class EtcdStore:
             rows[f"row/{change.table}/{key}"] = None if record is None else self._encode(record)
             if isinstance(change.key, tuple) and change.key in self._copy.held:
                 rows[f"held/{key}"] = self._encode(self._copy.held[change.key])
-        if audits:
-            rows[f"audit/{audits[-1].rev:0{_DIGITS}}"] = self._encode(audits)
+        for at in range(0, len(audits), _AUDITS_OF_A_ROW):
+            name = f"audit/{audits[-1].rev:0{_DIGITS}}/{at:0{_DIGITS}}"
+            rows[name] = self._encode(audits[at : at + _AUDITS_OF_A_ROW])
         return rows
 
     def _write(self, rows: Rows, compares: list[Json], meta: Meta) -> None:

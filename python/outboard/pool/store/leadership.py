@@ -11,6 +11,7 @@ from outboard.pool.store.base import StoreError
 from outboard.pool.store.etcd_gateway import (
     EtcdAddress,
     EtcdGateway,
+    EtcdSilentError,
     coded,
     created_at,
     decoded,
@@ -26,9 +27,7 @@ _BEAT_S = 1.0
 # leader must stop.
 _BEAT_ANSWER_S = 1.0
 _ASK_S = 2.0
-
-
-# So often the leader writes down the time of the pool, for the next one.
+# The leader writes down the time of the pool at each such beat, for the next one.
 _BEATS_OF_TIME = 5
 
 
@@ -54,11 +53,18 @@ class Leadership:
         self._created = 0
         self._until_s = 0.0
         self._ended = threading.Event()
+        self._turn = threading.Lock()  # resign() waits for a campaign() under way
         self._keeper: threading.Thread | None = None
 
     def campaign(self) -> str | None:
         """Tries once to lead. Returns None if this manager leads now; else the URL of the one that
         does. Raises StoreError if etcd does not answer."""
+        with self._turn:
+            if self._ended.is_set():
+                raise DeposedError("this manager stops")
+            return self._campaign()
+
+    def _campaign(self) -> str | None:
         leader = self._leader()
         if leader is not None:
             return leader
@@ -111,13 +117,14 @@ class Leadership:
     def resign(self) -> None:
         """Gives the place free at once."""
         self._ended.set()
-        if self._keeper is not None:
-            self._keeper.join(2 * _ASK_S)
-        if self._lease and self.left_s > 0:
-            with contextlib.suppress(StoreError):
-                self._gateway.ask("/v3/lease/revoke", {"ID": self._lease}, _until())
-        self._until_s = 0.0
-        self._gateway.close()
+        with self._turn:
+            if self._keeper is not None:
+                self._keeper.join(2 * _ASK_S)
+            if self._lease and self.left_s > 0:
+                with contextlib.suppress(StoreError):
+                    self._gateway.ask("/v3/lease/revoke", {"ID": self._lease}, _until())
+            self._until_s = 0.0
+            self._gateway.close()
         self._beats.close()
 
     def _keep(self) -> None:
@@ -127,9 +134,11 @@ class Leadership:
             asked_s = _now_s()
             try:
                 answer = self._beats.ask("/v3/lease/keepalive", {"ID": self._lease}, _until())
+            except EtcdSilentError:
+                pause_s = 0.0  # the question has waited; check() counts the time
+                continue
             except StoreError:
-                pause_s = 0.0
-                continue  # check() counts the time
+                continue
             ttl_s = int(answer.get("result", {}).get("TTL", 0))
             if ttl_s <= 0:
                 self._until_s = 0.0
