@@ -53,8 +53,8 @@ class ManagerLink {
 
   /// Sends a request, and once more on a new connection if the kept one was closed meanwhile: all
   /// requests to a manager may be repeated. If a manager does not answer or does not lead, asks the
-  /// others, each once, until the deadline. The next request begins with the one that was asked
-  /// last, or, if that one has not answered, with the one after it.
+  /// others, each once, until the deadline. The next request begins with the one that led, or, if
+  /// none did, with the one after the last that was asked.
   /// @param body JSON; empty: none
   /// @returns any answer, also a refusal
   /// Errors: unavailable, deadline_exceeded, connection_lost, protocol_error, denied: nobody knows

@@ -92,7 +92,7 @@ def serve(
     """Run the manager of a pool in the foreground.
 
     It prints `listening on URL` when it is ready, and ends after SIGTERM with status 0. Status 4
-    means that the state could not be stored; start it again when the disk has been repaired.
+    means that the state could not be stored; start it again when the store has been repaired.
     Without a key it serves this machine only.
 
     With --state etcd://..., several managers run beside each other: one of them leads, and the

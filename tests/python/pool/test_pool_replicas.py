@@ -20,10 +20,10 @@ from pool_server import EVERYBODY, FakeDaemon, Manager, running
 
 from outboard.errors import OutboardError
 from outboard.pool.client import PoolClient, PoolError
+from outboard.pool.serve.server import PLACE_LOST
 from outboard.pool.tokens import verify
 
 pytestmark = needs_etcd
-PLACE_LOST = 5
 DEVICES = 4  # of each of two daemons
 
 

@@ -32,12 +32,13 @@ from outboard.pool.serve.standby import Standby, share_keys, shared_name
 from outboard.pool.serve.waits import Waits
 from outboard.pool.serve.writer import Writer
 from outboard.pool.store.base import Store, StoreError
-from outboard.pool.store.etcd_gateway import EtcdAddress
+from outboard.pool.store.etcd_gateway import EtcdAddress, EtcdSilentError
+from outboard.pool.store.leadership import DeposedError
 from outboard.pool.store.memory import MemoryStore
 from outboard.pool.store.sqlite import SqliteStore
 from outboard.pool.tokens import Signer, pool_name
 
-STORE_FAILED = 4  # the exit status after a commit that failed: the disk must be repaired first
+STORE_FAILED = 4  # the exit status after a commit that failed: the store must be repaired first
 PLACE_LOST = 5  # another manager leads, or etcd does not answer: to be started again
 _KEEP_ALIVE_S = 150  # holders renew each 40 s at most
 _DRAIN_S = 3.0
@@ -236,7 +237,7 @@ class _Process:
         else:
             _log.critical("the manager stops: its state cannot be kept", exc_info=error)
         if not self._stopped.done():
-            lost = self._standby is not None and isinstance(error, StoreError)
+            lost = isinstance(error, DeposedError | EtcdSilentError)
             self._stopped.set_result(PLACE_LOST if lost else STORE_FAILED)
 
     def _stop(self) -> None:
