@@ -3,6 +3,7 @@
 # `folder`, its own, and `system`, the name of the batch system, and then reads this file.
 
 : "${folder:?}" "${system:?}"
+umask 022  # not that of the job: others read some of the files, and nobody else may write them
 for settings in "$folder/$system.env" "/etc/outboard/$system.env"; do
   [ -r "$settings" ] || continue
   # shellcheck source=/dev/null
@@ -12,6 +13,12 @@ done
 export OUTBOARD_POOL
 [ -z "${OUTBOARD_KEY:-}" ] || export OUTBOARD_KEY
 : "${OUTBOARD_POOL:?is not set; name the manager of the pool in /etc/outboard/$system.env}"
+
+case ${OUTBOARD_CLUSTER:-} in
+  *[!A-Za-z0-9_-]*)
+    echo "$0: OUTBOARD_CLUSTER may have letters, digits, - and _ only; change $system.env" >&2
+    exit 1 ;;
+esac
 
 outboard() { command "${OUTBOARD:-outboard}" "$@"; }
 

@@ -1,10 +1,10 @@
 # shellcheck shell=sh
 # What PRE_EXEC and POST_EXEC share. Both run as root, with an environment that the job's user has
-# chosen, so they start again with an empty one. LSF sets the variables that they keep.
+# chosen, so they start again with an empty one and the numbers of the job. The rest is in lsf.env.
 
 if [ "${1:-}" != clean ]; then
-  exec /usr/bin/env -i PATH="${LSF_BINDIR:+$LSF_BINDIR:}/usr/sbin:/usr/bin:/sbin:/bin" \
-    LSF_ENVDIR="${LSF_ENVDIR:-/etc}" LSB_JOBID="$LSB_JOBID" LSB_JOBINDEX="${LSB_JOBINDEX:-0}" \
+  exec /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+    LSB_JOBID="$LSB_JOBID" LSB_JOBINDEX="${LSB_JOBINDEX:-0}" \
     LSB_EXEC_RUSAGE="${LSB_EXEC_RUSAGE:-}" /bin/sh "$0" clean
 fi
 folder=${0%/*}
@@ -12,6 +12,8 @@ folder=${0%/*}
 system=lsf
 # shellcheck source=../batch/common.sh
 . "$folder/../batch/common.sh"
+PATH=$PATH:${LSF_BINDIR:?is not set; name the folder of bjobs in /etc/outboard/lsf.env}
+export LSF_ENVDIR="${LSF_ENVDIR:-/etc}"
 : "${OUTBOARD_CLUSTER:?is not set; name this cluster in /etc/outboard/lsf.env}"
 
 # The variables of this job, for the starter. Only root can write here.

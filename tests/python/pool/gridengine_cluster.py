@@ -103,9 +103,10 @@ class Cluster:
             (folder / name).mkdir(parents=True)
         for name in ("batch", "gridengine"):
             shutil.copytree(DEPLOY / name, folder / "scripts" / name)
-        (folder / "scripts" / "gridengine" / "gridengine.env").write_text(settings)
         (folder / "out").chmod(0o777)  # jobs of users write there
         ports = _free_ports(2)
+        settings += f"SGE_QMASTER_PORT={ports[0]}\n"
+        (folder / "scripts" / "gridengine" / "gridengine.env").write_text(settings)
         self.environment = {
             **os.environ,
             "SGE_ROOT": str(folder / "root"), "SGE_CELL": "test", "SGE_ND": "1",

@@ -60,6 +60,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     )
     launcher.chmod(0o755)
     settings = f"OUTBOARD_POOL={manager.url}\nOUTBOARD={launcher}\nOUTBOARD_CLUSTER=main\n"
+    settings += f"LSF_BINDIR={folder}/bin\n"
     (folder / "lib").mkdir()
     for name in ("batch", "pbs", "lsf"):
         shutil.copytree(DEPLOY / name, folder / "lib" / name)
@@ -193,21 +194,35 @@ def lsf(site: Site, script: str, *words: str, **variables: str) -> subprocess.Co
         '#!/bin/sh\ncase $4 in "4711[5]" | 4712) echo ada ;; *) exit 1 ;; esac\n'
     )
     (binaries / "bjobs").chmod(0o755)
-    job = {"LSB_JOBID": "4711", "LSB_JOBINDEX": "5", "LSF_BINDIR": str(binaries)}
+    job = {"LSB_JOBID": "4711", "LSB_JOBINDEX": "5"}
     return subprocess.run(
-        [str(site.folder / "lib" / "lsf" / script), *words],
+        ["sh", "-c", 'umask 000; exec "$@"', "sh", site.folder / "lib" / "lsf" / script, *words],
         env={"PATH": "/usr/bin:/bin"} | job | variables, capture_output=True, text=True,
     )  # fmt: skip
 
 
 @ROOT_OWNS
 def test_lsf_scripts_take_and_release(site: Site) -> None:
+    traps = site.folder / "traps"
+    traps.mkdir()
+    for name in ("bjobs", "date", "mkdir", "rm", "setsid"):
+        (traps / name).write_text(f"#!/bin/sh\ntouch {site.folder}/caught\n")
+        (traps / name).chmod(0o755)
     hostile = {"OUTBOARD": "/bin/false", "OUTBOARD_POOL": "http://127.0.0.1:1"}
+    hostile |= {
+        "LSF_BINDIR": str(traps),
+        "LSF_ENVDIR": str(traps),
+        "PATH": f"{traps}:/usr/bin:/bin",
+    }
     done = lsf(site, "pre_exec", LSB_EXEC_RUSAGE="mem 100.00 accelerator 2.00", **hostile)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     (lease,) = site.held()
     assert lease.startswith("lsf.main.4711.5.")
     assert site.held() == {lease: 2}
+    assert not (site.folder / "caught").exists()
+    (variables,) = (site.folder / "run").iterdir()
+    modes = [path.stat().st_mode & 0o777 for path in (variables, variables.parent)]
+    assert modes == [0o644, 0o755]
     shown = lsf(site, "starter", "sh", "-c", 'echo "$OUTBOARD_POOL $OUTBOARD_LEASE $1"', "x", "a b")
     assert shown.stdout == f"{site.url} {lease} a b\n"
     # Others find the rest too little.

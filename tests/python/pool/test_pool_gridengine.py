@@ -40,7 +40,6 @@ class Site(NamedTuple):
     manager: Manager
     client: PoolClient
     launcher: str
-    slow: Path  # while this file exists, prologs stay for a minute after they have a lease
     away: Path  # while this file exists, prologs and epilogs do not reach the manager
     asked: Path  # a line for each time that a script has run `outboard`
 
@@ -81,14 +80,11 @@ def started(folder: Path, native: paths.Native) -> Iterator[Site]:
         f'[ ! -e {folder}/away ] || {{ echo "the manager is away" >&2; exit 1; }}\n'
         f"PYTHONPATH={ROOT}/python OUTBOARD_NATIVE_DIR={native.root} "
         f'{sys.executable} -m outboard "$@"\n'
-        # A test makes this file so that a prolog is still there when the job is deleted.
-        f'status=$?; [ "$2" != acquire ] || [ ! -e {folder}/slow ] || sleep 60; exit $status\n'
     )
     launcher.chmod(0o755)
     settings = f"OUTBOARD_POOL={manager.url}\nOUTBOARD={launcher}\nOUTBOARD_CLUSTER=test\n"
     cluster = Cluster(folder / "c", settings, accelerators=3)
-    slow, away = folder / "slow", folder / "away"
-    yield Site(cluster, manager, manager.local(), str(launcher), slow, away, asked)
+    yield Site(cluster, manager, manager.local(), str(launcher), folder / "away", asked)
     if cluster.said("qstat", "-u", "*"):
         cluster.said("qdel", "-f", "-u", "*")
     cluster.stop()
@@ -197,8 +193,13 @@ def test_the_environment_of_a_job_does_not_reach_its_prolog(site: Site, tmp_path
         (tmp_path / name).symlink_to(trap)
     hostile = f"PATH={tmp_path},OUTBOARD={trap},PYTHONPATH={tmp_path},OUTBOARD_CLUSTER=other"
     hostile += ",JOB_ID=1,SGE_ROOT=/nowhere,SGE_JOB_SPOOL_DIR=/nowhere,BASH_ENV=" + str(trap)
-    hostile += ",X=\n<CE_name>accelerator</CE_name>\n<CE_doubleval>3</CE_doubleval>"
-    job = site.cluster.submit("echo ${OUTBOARD_LEASE%.*}", "-l", "accelerator=1", "-v", hostile)
+    hostile += f",SGE_ARCH=../../../../../..{tmp_path},SGE_CELL=x,SGE_QMASTER_PORT=1,ENV={trap}"
+    hostile += ",X=\n<JB_hard_resource_list>\n<CE_name>accelerator</CE_name>\n"
+    hostile += "<CE_doubleval>3</CE_doubleval>\n</JB_hard_resource_list>"
+    script = "echo ${OUTBOARD_LEASE%.*}; /bin/sleep 2"
+    job = site.cluster.submit(script, "-l", "accelerator=1", "-v", hostile)
+    (lease,) = until(site.held, f"the job has a lease; {site.cluster.logs()}")
+    assert len(lease["devices"]) == 1
     site.cluster.wait_until_over(job)
     assert site.cluster.output(job) == f"ge.test.{job}.0\n"
     assert not (tmp_path / "caught").exists()

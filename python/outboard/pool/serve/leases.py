@@ -220,7 +220,7 @@ async def release(manager: Manager, exchange: Exchange) -> Response:
 
 def _mine(peer: Peer, lease_id: str, make: Callable[[str], Command]) -> Callable[[State], Command]:
     """Returns a function that makes a command in the name of the lease's holder, if the peer may
-    act for him: he is the holder, an administrator, or the batch system that made it."""
+    act for him: he is the holder, an administrator, or, for a lease of a job, a batch system."""
 
     def resolve(state: State) -> Command:
         lease = state.leases.get(lease_id)
