@@ -301,7 +301,7 @@ def test_the_commands_of_the_containers_work(machine: Machine) -> None:
     machine.secret("outboard-daemon", {"pool.pem": mine["pool.pem"], **own})
     shutil.copy(FOLDER / "base" / "pool.toml", machine.volume("outboard-manager", "config"))
     for pod in (manager, daemon):
-        for one in pod["spec"]["initContainers"]:
+        for one in pod["spec"]["initContainers"] * 2:  # again if the sandbox is made anew
             assert _finish(machine.start(pod, one)) == (0, "")
     assert sorted(p.name for p in machine.volume("outboard-daemon", "key").iterdir()) == [
         "daemon.key", "daemon.pem", "pool.pem",
