@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from needs import needs, pytest_runtest_setup  # noqa: F401  (a hook for all tests)
 from outboard import paths, preload
 
 pytest_plugins = ("device_places",)
@@ -102,11 +103,9 @@ def outboard(tmp_path: Path) -> Outboard:
 @pytest.fixture(scope="session")
 def empty_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Makes an empty shared library, which is preloaded if the real one is not needed."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no C compiler")
+    needs("cc", package="g++")
     library = tmp_path_factory.mktemp("library") / preload.PRELOAD_NAME
-    subprocess.run([compiler, "-shared", "-o", library, "-x", "c", "/dev/null"], check=True)
+    subprocess.run(["cc", "-shared", "-o", library, "-x", "c", "/dev/null"], check=True)
     return library
 
 

@@ -23,7 +23,8 @@ TYPES = ("float32", "float64", "complex64", "complex128")
 
 @pytest.fixture(scope="module")
 def generator() -> Any:
-    np = pytest.importorskip("numpy")
+    import numpy as np
+
     seed = int(os.environ.get("OUTBOARD_TEST_SEED", secrets.randbits(32)))
     print(f"seed: OUTBOARD_TEST_SEED={seed}")
     return np.random.default_rng(seed)
@@ -112,7 +113,6 @@ def pair(
     folders = [tmp_path_factory.mktemp("daemon") for _ in range(2)]
     with contextlib.ExitStack() as stack:
         if request.param == "tls":
-            pytest.importorskip("cryptography")
             make_keys(folders[0])
             folders[1] = folders[0]
             patch = stack.enter_context(pytest.MonkeyPatch.context())

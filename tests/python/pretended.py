@@ -5,11 +5,10 @@ The stand-in explains calls by a simple model and leaves a profile when its proc
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
+from needs import needs
 
 # The local rate is 1 Gflop/s; the remote one is 10 Gflop/s after 1 ms. Only dgemm is known, with 2
 # n^3 flop.
@@ -61,10 +60,8 @@ AFFIXED = "void scipy_dgemm_64_(void) {}"
 
 def compiled(source: str, file: Path, *options: str) -> Path:
     """Compiles `source` to a shared library."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    command = [compiler, "-shared", "-fPIC", *options, "-o", str(file), "-x", "c", "-"]
+    needs("cc", package="g++")
+    command = ["cc", "-shared", "-fPIC", *options, "-o", str(file), "-x", "c", "-"]
     subprocess.run(command, input=source, text=True, check=True)
     return file
 

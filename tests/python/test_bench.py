@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 import outboard
 import outboard_bench
+from needs import needs
 from outboard import preload
 from outboard.build import Build
 from outboard.commands import bench
@@ -128,18 +129,15 @@ def test_startup_of_a_library_that_kills(tmp_path: Path) -> None:
 
 
 def killing_library(tmp_path: Path) -> Path:
-    import shutil
     import subprocess
 
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler")
+    needs("cc", package="g++")
     source = tmp_path / "kill.c"
     source.write_text(
         "#include <unistd.h>\n__attribute__((constructor)) static void f(void) { _exit(3); }\n"
     )
     library = tmp_path / preload.PRELOAD_NAME
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
     return library
 
 

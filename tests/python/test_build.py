@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
+from needs import needs
 from outboard.build import Build
 from outboard.errors import OutboardError
 
@@ -27,8 +27,8 @@ endif()
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    if not (shutil.which("cmake") and shutil.which("ninja") and shutil.which("cc")):
-        pytest.skip("no cmake, ninja or cc")
+    needs("cmake", "ninja")
+    needs("cc", package="g++")
     monkeypatch.delenv("OUTBOARD_BUILD_DIR", raising=False)
     (tmp_path / "CMakeLists.txt").write_text(PROJECT)
     (tmp_path / "good.c").write_text("int main(void) { return 0; }\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from blocks import COUNTER_NAMES, HEADER_BYTES, ROW_BYTES, block
 from conftest import ROOT
+from needs import needs
 from outboard import counters
 
 # Writes a block through the header. Every counter of every second row has a value of its own.
@@ -46,15 +46,13 @@ int main() {
 
 
 def test_layout_is_that_of_the_header(tmp_path: Path) -> None:
-    compiler = shutil.which("c++") or shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no C++ compiler")
+    needs("c++", package="g++")
     source = tmp_path / "writer.cpp"
     setters = " ".join(f"SET({name});" for name in COUNTER_NAMES)
     source.write_text(WRITER.replace("@SETTERS@", setters))
     program = tmp_path / "writer"
     options = ["-std=c++20", "-I", str(ROOT / "src"), "-o", str(program), str(source)]
-    subprocess.run([compiler, *options], check=True)
+    subprocess.run(["c++", *options], check=True)
     written = subprocess.run([program], capture_output=True, check=True).stdout
 
     process = counters.parse(written)

@@ -12,13 +12,12 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from conftest import Outboard
 from device_places import TYPES, random_array
 from outboard import device, paths
-
-np = pytest.importorskip("numpy")
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from device_places import random_array
 from outboard import device
-
-np = pytest.importorskip("numpy")
 
 
 class Exporter:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from device_places import TYPES, random_array
 from outboard import device
 from outboard.device import fft
-
-np = pytest.importorskip("numpy")
 
 SHAPES = ((1,), (30,), (31,), (4, 6), (5, 7), (1, 8), (8, 1))
 

@@ -8,11 +8,10 @@ import threading
 import weakref
 from typing import Any
 
+import numpy as np
 import pytest
 
 from outboard import device
-
-np = pytest.importorskip("numpy")
 
 SOURCE = """
 __kernel void axpy(double a, __global const double* x, __global double* y, ulong n) {

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from device_places import Daemon, make_keys, serve, stopped
 from outboard import device, paths
 from outboard.device import native as c_api
-
-np = pytest.importorskip("numpy")
 
 ELEMENTS = 1 << 23  # 64 MiB, far more than sockets hold
 BEFORE, SENT, AFTER = 1.0, 2.0, 3.0
@@ -57,7 +56,6 @@ def sides(
 ) -> Iterator[tuple[Side, Side]]:
     """Yields the owner of a buffer, and a side that puts."""
     if request.param == "tls":
-        pytest.importorskip("cryptography")
         make_keys(tmp_path)
         monkeypatch.setenv("OUTBOARD_KEY", str(tmp_path))
     with contextlib.ExitStack() as stack:

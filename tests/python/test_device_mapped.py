@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+import numpy as np
 
 from device_places import serve, stopped
 from outboard import device, paths
-
-np = pytest.importorskip("numpy")
 
 
 def test_copies_of_idle_buffers_and_their_wait_need_no_answer(

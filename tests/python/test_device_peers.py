@@ -7,13 +7,12 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from device_places import random_array
 from outboard import device
 from outboard.device import several
-
-np = pytest.importorskip("numpy")
 
 SHAPE = (60, 50)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from device_places import TYPES, random_array
 from outboard import device
 from outboard.device import several
-
-np = pytest.importorskip("numpy")
 
 
 @pytest.mark.parametrize("dtype", TYPES)

@@ -36,7 +36,6 @@ def test_what_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -
 
 
 def test_the_picture_has_what_was_chosen(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     lines = [LINE, LINE.replace("chosen", "tried"), LINE.replace("qr,100,3", "qr,100,4")]
     found = [asdict(devices.row_of(line, 70.0, 20.8)) for line in lines]
     file = tmp_path / "devices.svg"

@@ -52,7 +52,6 @@ sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in childre
 
 @pytest.fixture
 def environment(native: paths.Native) -> dict[str, str]:
-    pytest.importorskip("numpy")
     return clean_environment(OUTBOARD_NATIVE_DIR=str(native.root))
 
 

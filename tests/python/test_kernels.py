@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from outboard import device, paths
-
-np = pytest.importorskip("numpy")
 
 AXPY = """
 __kernel void axpy(double a, __global const double* x, __global double* y, ulong n) {

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from cryptography import x509
 
+from needs import needs
 from outboard import keys, members
 from outboard.commands.key import command
 from outboard.errors import OutboardError
@@ -36,10 +37,8 @@ def pool(tmp_path: Path) -> Path:
 
 def verified_by_openssl(pool: Path, certificate: Path) -> str:
     """Returns what the program openssl says of a certificate, with the pool's list."""
-    program = shutil.which("openssl")
-    if program is None:
-        pytest.skip("no program openssl")
-    command_line = [program, "verify", "-crl_check", "-CAfile", pool / "pool.pem"]
+    needs("openssl")
+    command_line = ["openssl", "verify", "-crl_check", "-CAfile", pool / "pool.pem"]
     done = subprocess.run(
         [*command_line, "-CRLfile", pool / members.LIST, certificate],
         capture_output=True,

@@ -22,7 +22,7 @@ from outboard.errors import OutboardError
 from outboard_bench import links, netns, rows, streams
 from outboard_bench.link import Link, Load, Speed, rate_list, stream
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
+needs_namespaces = pytest.mark.needs("ip", "tc", package="iproute2", root=True)
 
 
 def namespaces(pid: int) -> list[str]:
@@ -37,7 +37,7 @@ def sent_bytes(link: Link) -> int:
     return int(json.loads(text)[0]["stats64"]["tx"]["bytes"])
 
 
-@needs_root
+@needs_namespaces
 def test_the_stream_passes_the_device_and_its_limit() -> None:
     with Link(1.0, burst_bytes=80 << 10) as link:
         before = sent_bytes(link)
@@ -51,13 +51,13 @@ def test_the_stream_passes_the_device_and_its_limit() -> None:
         assert 0 < measured < 2
 
 
-@needs_root
+@needs_namespaces
 def test_a_burst_is_found_that_is_larger_than_a_packet() -> None:
     with Link(25.0) as link:
         assert link.burst_bytes > 65535 + 14
 
 
-@needs_root
+@needs_namespaces
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_nothing_is_left_after_an_exception(error: type[BaseException]) -> None:
     with pytest.raises(error), Link(1.0, burst_bytes=80 << 10):
@@ -66,7 +66,7 @@ def test_nothing_is_left_after_an_exception(error: type[BaseException]) -> None:
     assert namespaces(os.getpid()) == []
 
 
-@needs_root
+@needs_namespaces
 def test_nothing_is_left_when_the_setup_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise OutboardError("no tbf")
@@ -106,7 +106,7 @@ def holding_a_link() -> Iterator[subprocess.Popen[str]]:
         child.communicate()
 
 
-@needs_root
+@needs_namespaces
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_nothing_is_left_after_a_signal(number: signal.Signals) -> None:
     with holding_a_link() as child:
@@ -116,7 +116,7 @@ def test_nothing_is_left_after_a_signal(number: signal.Signals) -> None:
     assert namespaces(child.pid) == []
 
 
-@needs_root
+@needs_namespaces
 def test_leftovers_of_the_dead_are_removed_and_nothing_else() -> None:
     with holding_a_link() as living, holding_a_link() as killed:
         killed.kill()
@@ -153,7 +153,7 @@ def test_bad_rates(text: str) -> None:
         rate_list(text)
 
 
-@needs_root
+@needs_namespaces
 def test_rows_of_every_link(tmp_path: Path) -> None:
     file = tmp_path / "rows.json"
     assert links.Links().run(["--check", "--rates", "1,10"], file) == 0
@@ -176,7 +176,7 @@ def classes_in_use(link: Link) -> int:
     return sum(int(sent) > 1 << 20 for sent in re.findall(r"Sent (\d+) bytes", text))
 
 
-@needs_root
+@needs_namespaces
 def test_a_limit_per_flow_is_that_of_each_stream() -> None:
     with Link(0.5, burst_bytes=1 << 20, each_flow=True) as link:
         (one,) = stream(link.near, link.far, netns.FAR_ADDRESS, Load(1, 0.4))

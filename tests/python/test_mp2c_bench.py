@@ -57,7 +57,6 @@ def test_rows() -> None:
 
 
 def test_the_picture_has_a_panel_for_each_problem(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     places = [Place("local", "local:cpu"), Place("shm", "unix:a"), LINK]
     outcomes = [[outcome(10)], [outcome(10.1)], [outcome(42)]]
     found = [

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from conftest import ROOT, Outboard, clean_environment
+from needs import needs
 from outboard import paths, preload
 from outboard.overlap_report import NO_PROCESS, OverlapReport
 
@@ -43,9 +44,8 @@ class Programs:
 
     def program(self, source: str, *options: str) -> Path:
         kind = "mpicc" if source.endswith(".c") else "mpifort"
-        compiler = shutil.which(f"{kind}.{self.mpi}")
-        if compiler is None:
-            pytest.skip(f"no {kind}.{self.mpi}")
+        compiler = f"{kind}.{self.mpi}"
+        needs(compiler, package=f"lib{self.mpi}-dev")
         program = self.folder / "-".join([source, *options]).replace(".", "-")
         if not program.exists():
             command = [compiler, *options, "-O1", "-g", "-o", str(program), str(SOURCES / source)]
@@ -57,8 +57,7 @@ class Programs:
 @pytest.fixture(scope="session", params=MPIS)
 def programs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Programs:
     mpi = str(request.param)
-    if shutil.which(f"mpiexec.{mpi}") is None:
-        pytest.skip(f"no mpiexec.{mpi}")
+    needs(f"mpiexec.{mpi}")
     return Programs(mpi, tmp_path_factory.mktemp(mpi))
 
 

@@ -16,7 +16,7 @@ from outboard_bench.link import Load, Wrap, stream
 from outboard_bench.netns import Star, inside
 from outboard_bench.ring_measure import Factorization, Machine, Way
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
+needs_namespaces = pytest.mark.needs("ip", "tc", package="iproute2", root=True)
 
 PROBLEM = Factorization(Machine(1, 50, 600), "dpotrf", 3)
 WAYS = [
@@ -92,7 +92,6 @@ def test_without_root_a_check_is_skipped(
 
 
 def test_the_picture_has_both_routes_and_the_model(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     alone = Factorization(PROBLEM.machine, "dpotrf", 1)
     found = ring.rows_of(alone, [Way("alone", [60.0], 1, 0, 50.0)]) + ring.rows_of(PROBLEM, WAYS)
     file = tmp_path / "ring.svg"
@@ -104,7 +103,7 @@ def test_the_picture_has_both_routes_and_the_model(tmp_path: Path) -> None:
         ring.Ring().draw([], file)
 
 
-@needs_root
+@needs_namespaces
 def test_each_host_of_a_star_has_a_link_of_its_own() -> None:
     def on(name: str) -> Wrap:
         return lambda words: inside(name, words)
@@ -121,7 +120,7 @@ def test_each_host_of_a_star_has_a_link_of_its_own() -> None:
     assert not any((Path("/run/netns") / name).exists() for name in names)
 
 
-@needs_root
+@needs_namespaces
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_nothing_is_left_of_a_star(
     error: type[BaseException], monkeypatch: pytest.MonkeyPatch

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import struct
 import subprocess
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 from blocks import block
 from conftest import Outboard
+from needs import needs
 from outboard import counters, uncounted
 from outboard.report import Report
 
@@ -48,13 +48,10 @@ def test_a_static_program_loads_no_library(tmp_path: Path, types: tuple[int, ...
 
 
 def test_a_real_static_program(tmp_path: Path) -> None:
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no C compiler")
+    needs("cc", package="g++")
     (tmp_path / "main.c").write_text("int main(void) { return 0; }")
-    command = [compiler, "-static", tmp_path / "main.c", "-o", tmp_path / "static"]
-    if subprocess.run(command, check=False, capture_output=True).returncode != 0:
-        pytest.skip("no static C library")
+    command = ["cc", "-static", tmp_path / "main.c", "-o", tmp_path / "static"]
+    subprocess.run(command, check=True)
     assert "linked statically" in uncounted.reason([str(tmp_path / "static")], "auto", 0)
 
 

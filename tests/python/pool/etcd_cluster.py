@@ -6,9 +6,7 @@ import atexit
 import contextlib
 import json
 import os
-import shutil
 import signal
-import socket
 import ssl
 import subprocess
 import time
@@ -17,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from free_ports import free_ports
 
 from outboard import keys
 from outboard.pool.core.state import Config
@@ -24,19 +23,9 @@ from outboard.pool.store.etcd import EtcdStore
 from outboard.pool.store.etcd_gateway import EtcdAddress
 from outboard.pool.store.leadership import Leadership
 
-# In CI the package must be there, so that the tests fail rather than skip.
-needs_etcd = pytest.mark.skipif(
-    shutil.which("etcd") is None and not os.environ.get("CI"),
-    reason="needs etcd (package etcd-server)",
-)
+needs_etcd = pytest.mark.needs("etcd")
 # A new leader of etcd is found faster than with the defaults of 100 ms and 1 s.
 _TIMES = ("--heartbeat-interval", "50", "--election-timeout", "500")
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Member:
@@ -44,7 +33,7 @@ class Member:
 
     def __init__(self, folder: Path, name: str, tls: Path | None) -> None:
         self.folder, self.name, self.tls = folder, name, tls
-        self.port, self.peer_port = free_port(), free_port()
+        self.port, self.peer_port = free_ports(2)
         self.process: subprocess.Popen[bytes] | None = None
 
     @property

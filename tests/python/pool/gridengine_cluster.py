@@ -13,12 +13,21 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+from free_ports import free_ports
 from pool_daemon import PATIENCE_S, until
 
 DEPLOY = Path(__file__).resolve().parents[3] / "deploy"
 _LIBRARIES = Path("/usr/lib/gridengine")  # of Debian's packages, programs are there, too
 _SHARE = Path("/usr/share/gridengine")
-_PROGRAMS = ("sge_qmaster", "sge_execd", "sge_shepherd", "qsub", "qstat", "qconf", "spoolinit")
+NEEDS = [
+    pytest.mark.needs(*(f"{_LIBRARIES}/{name}" for name in programs), package=f"gridengine-{part}")
+    for part, programs in (
+        ("master", ("sge_qmaster", "spoolinit")),
+        ("exec", ("sge_execd", "sge_shepherd")),
+        ("client", ("qsub", "qstat", "qconf")),
+    )
+]
 
 _BOOTSTRAP = """
 admin_user none
@@ -88,10 +97,6 @@ qsort_args NONE
 _LIMITS = "rt cpu fsize data stack core rss vmem".split()
 
 
-def is_installed() -> bool:
-    return all((_LIBRARIES / name).exists() for name in _PROGRAMS) and os.geteuid() == 0
-
-
 class Cluster:
     """One host, this one."""
 
@@ -104,7 +109,7 @@ class Cluster:
         for name in ("batch", "gridengine"):
             shutil.copytree(DEPLOY / name, folder / "scripts" / name)
         (folder / "out").chmod(0o777)  # jobs of users write there
-        ports = _free_ports(2)
+        ports = free_ports(2)
         settings += f"SGE_QMASTER_PORT={ports[0]}\n"
         (folder / "scripts" / "gridengine" / "gridengine.env").write_text(settings)
         self.environment = {
@@ -278,11 +283,3 @@ class Cluster:
                 process.kill()
                 process.wait()
         self._kill_jobs()
-
-
-def _free_ports(count: int) -> list[int]:
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [int(one.getsockname()[1]) for one in held]
-    for one in held:
-        one.close()
-    return ports

@@ -12,12 +12,12 @@ import sys
 import time
 from pathlib import Path
 
+from free_ports import free_ports
 from pool_daemon import PATIENCE_S, until
 
+from needs import PATH
+
 DEPLOY = Path(__file__).resolve().parents[3] / "deploy"
-_PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel")
-# Debian keeps daemons where only root's PATH leads.
-_PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 
 _CONF = """
 ClusterName=test
@@ -60,10 +60,6 @@ PartitionName=accel Nodes=n{nodes} MaxTime=INFINITE State=UP
 """
 
 
-def is_installed() -> bool:
-    return all(shutil.which(program, path=_PATH) for program in _PROGRAMS) and os.geteuid() == 0
-
-
 class Cluster:
     """Nodes n1, n2, ... of this machine."""
 
@@ -77,7 +73,7 @@ class Cluster:
             shutil.copytree(DEPLOY / name, folder / name)
         scripts = folder / "slurm"
         (scripts / "slurm.env").write_text(settings)
-        ports = _free_ports(nodes + 1)
+        ports = free_ports(nodes + 1)
         host = socket.gethostname()
         lines = [
             f"NodeName=n{i} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=2 State=UNKNOWN"
@@ -90,7 +86,7 @@ class Cluster:
                 scripts=scripts, lines="\n".join(lines), nodes=nodes, compute=nodes - 1,
             )
         )  # fmt: skip
-        self.environment = {**os.environ, "SLURM_CONF": str(conf), "PATH": _PATH}
+        self.environment = {**os.environ, "SLURM_CONF": str(conf), "PATH": PATH}
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self._start_munge()
         self.start("slurmctld", "slurmctld", "-D")
@@ -194,11 +190,3 @@ class Cluster:
                 print(f"{name} had to be killed", file=sys.stderr)
                 process.kill()
                 process.wait()
-
-
-def _free_ports(count: int) -> list[int]:
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [int(one.getsockname()[1]) for one in held]
-    for one in held:
-        one.close()
-    return ports

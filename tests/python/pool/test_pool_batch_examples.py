@@ -4,7 +4,6 @@ manager, with variables and a module `pbs` in place of those of PBS and LSF."""
 from __future__ import annotations
 
 import ast
-import os
 import runpy
 import shutil
 import subprocess
@@ -31,7 +30,7 @@ SCRIPTS = sorted(
 EXAMPLES = sorted(
     file for folder in ("slurm", "gridengine") for file in (ROOT / "examples" / folder).iterdir()
 )
-ROOT_OWNS = pytest.mark.skipif(os.geteuid() != 0, reason="the scripts are root's")
+ROOT_OWNS = pytest.mark.needs(root=True)  # the scripts write to folders of root
 
 
 class Site(NamedTuple):
@@ -73,7 +72,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     assert manager.stop() == 0
 
 
-@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="needs shellcheck")
+@pytest.mark.needs("shellcheck")
 @pytest.mark.parametrize(
     "script", SCRIPTS + EXAMPLES, ids=lambda path: f"{path.parent.name}/{path.name}"
 )
@@ -83,10 +82,9 @@ def test_shellcheck_finds_nothing(script: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.needs("shellcheck")
 def test_shellcheck_would_find_something(tmp_path: Path) -> None:
     assert {script.parent.name for script in SCRIPTS} == {"slurm", "gridengine", "pbs", "lsf"}
-    if shutil.which("shellcheck") is None:
-        pytest.skip("needs shellcheck")
     script = tmp_path / "script"
     script.write_text(SCRIPTS[0].read_text() + "\nrm $1\n")
     assert subprocess.run(["shellcheck", str(script)], capture_output=True).returncode != 0

@@ -15,7 +15,7 @@ from conftest import clean_environment
 from outboard import paths
 from outboard.pool.client import PoolClient
 
-pytestmark = [pytest.mark.end_to_end, pytest.mark.usefixtures("numpy")]
+pytestmark = pytest.mark.end_to_end
 
 # Each program begins with this. Small whole numbers are exact; integers are multiplied by no BLAS.
 BEGIN = """
@@ -37,11 +37,6 @@ def expect(*kinds):
     return Catch()
 
 """
-
-
-@pytest.fixture
-def numpy() -> None:
-    pytest.importorskip("numpy")
 
 
 class Pool:

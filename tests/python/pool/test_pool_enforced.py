@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 import sys
 import time
@@ -18,7 +17,7 @@ from conftest import Outboard, clean_environment
 from outboard import counters, paths
 from outboard.pool.client import PoolClient
 
-pytestmark = [pytest.mark.end_to_end, pytest.mark.usefixtures("numpy")]
+pytestmark = pytest.mark.end_to_end
 
 # Exact in any order of sums; the oracle is numpy's product of integers, which calls no library.
 PRODUCT = """
@@ -28,11 +27,6 @@ a = whole.astype(float)
 c = a @ a.T
 assert (c == whole @ whole.T).all(), "a wrong product"
 """
-
-
-@pytest.fixture
-def numpy() -> None:
-    pytest.importorskip("numpy")
 
 
 class Pool(NamedTuple):
@@ -133,7 +127,7 @@ if 0 not in found:
     assert counted["remote"] == counted["calls"] >= 4, done.stderr
 
 
-@pytest.mark.skipif(shutil.which("mpirun") is None, reason="needs mpirun (package openmpi-bin)")
+@pytest.mark.needs("mpirun", package="openmpi-bin")
 def test_ranks_share_a_lease(
     pool: Pool, tmp_path: Path, native: paths.Native, outboard: Outboard
 ) -> None:

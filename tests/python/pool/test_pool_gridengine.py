@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from gridengine_cluster import Cluster, is_installed
+from gridengine_cluster import NEEDS, Cluster
 from pool_daemon import Daemon, until
 from pool_server import EVERYBODY, Manager
 
@@ -22,7 +22,8 @@ from outboard.pool.client import PoolClient
 
 pytestmark = [
     pytest.mark.end_to_end,
-    pytest.mark.skipif(not is_installed(), reason="needs Grid Engine, and root to start it"),
+    pytest.mark.needs(root=True),  # only root starts a Grid Engine
+    *NEEDS,
 ]
 
 NOBODY = 65534

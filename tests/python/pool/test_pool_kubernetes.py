@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,16 +16,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import kubernetes_validate
 import pytest
+import yaml
+from free_ports import free_ports
 from pool_daemon import PATIENCE_S, until
 from pool_server import make_keys
 
 from conftest import ROOT
+from needs import needs
 from outboard import paths
 from outboard.pool.client import PoolClient
-
-kubernetes_validate = pytest.importorskip("kubernetes_validate")
-yaml = pytest.importorskip("yaml")
 
 FOLDER = ROOT / "deploy" / "kubernetes"
 VERSIONS = ("1.34", "1.35", "1.36", "1.37")
@@ -76,7 +76,7 @@ def test_the_schemas_refuse_a_misspelled_field() -> None:
         kubernetes_validate.validate(wrong, VERSIONS[0], strict=True)
 
 
-@pytest.mark.skipif(shutil.which("kubectl") is None, reason="needs kubectl kustomize")
+@pytest.mark.needs("kubectl")  # that of Debian 12 is too old for these manifests
 @pytest.mark.parametrize("folder", ["base", "cpu", "examples"])
 def test_kustomize_builds_them(folder: str) -> None:
     done = subprocess.run(
@@ -166,7 +166,7 @@ class Machine:
         home = Path(sys.base_prefix)
         hidden = [one for one in reversed(home.parents) if not one.stat().st_mode & 0o001]
         self.python = [str(hidden[0]) if hidden else "", str(home), str(folder / "python")]
-        self.ports = {"7780": _free_port(), "7770": _free_port()}
+        self.ports = dict(zip(("7780", "7770"), map(str, free_ports(2)), strict=True))
         self.environment = {
             **{k: v for k, v in os.environ.items() if not k.startswith("OUTBOARD_")},
             "PATH": f"{folder}/bin:{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -244,11 +244,6 @@ class Machine:
         )
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as held:
-        return int(held.getsockname()[1])
-
-
 def _finish(process: subprocess.Popen[str]) -> tuple[int, str]:
     said, _ = process.communicate(timeout=PATIENCE_S)
     return process.returncode, said
@@ -256,8 +251,7 @@ def _finish(process: subprocess.Popen[str]) -> tuple[int, str]:
 
 @pytest.fixture
 def machine(native: paths.Native) -> Iterator[Machine]:
-    if os.geteuid() != 0 or not all(map(shutil.which, ("unshare", "setpriv", "mount"))):
-        pytest.skip("needs root, unshare, setpriv and mount, to confine commands")
+    needs("unshare", "setpriv", "mount", package="util-linux", root=True)
     if native.root.is_relative_to("/tmp") or ROOT.is_relative_to("/tmp"):
         pytest.skip("each pod has a /tmp of its own, which would hide this tree")
     with tempfile.TemporaryDirectory(prefix="outboard-", dir="/var/tmp") as folder:

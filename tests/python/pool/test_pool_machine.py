@@ -303,6 +303,7 @@ def test_pool_machine() -> None:
             stateful_step_count=50,
             deadline=None,
             database=None,
+            derandomize=False,  # in CI, too: Hypothesis would repeat the same examples there
             print_blob=True,
             suppress_health_check=list(HealthCheck),
         ),

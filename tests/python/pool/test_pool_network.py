@@ -3,8 +3,6 @@ devices each, and a client. docs/pool.md tells what must happen."""
 
 from __future__ import annotations
 
-import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -27,10 +25,7 @@ from outboard_bench.netns import Star, inside
 pytestmark = [
     pytest.mark.end_to_end,
     pytest.mark.slow,
-    pytest.mark.skipif(
-        os.geteuid() != 0 or not all(map(shutil.which, ("ip", "nft"))),
-        reason="network namespaces need root, and the packages iproute2 and nftables",
-    ),
+    pytest.mark.needs("ip", "nft", root=True),
 ]
 
 TTL_S = 10.0
@@ -139,7 +134,6 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path: Path, native: paths.Native) -> Iterator[Site]:
-    pytest.importorskip("numpy")
     with Star(1500, 3) as star:
         made = Site(tmp_path, native, star)
         yield made

@@ -52,7 +52,6 @@ for line in sys.stdin:
 
 @pytest.fixture
 def two_cores() -> tuple[int, int]:
-    pytest.importorskip("numpy")
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         pytest.skip("needs a second core, for the daemon")

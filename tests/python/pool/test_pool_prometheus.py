@@ -7,10 +7,7 @@ rule or a panel names must be there, and each rule and panel must be evaluated.
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import socket
 import subprocess
 import time
 import urllib.parse
@@ -20,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from free_ports import free_ports
 from pool_daemon import PATIENCE_S, Daemon, until
 from pool_server import Manager, make_keys
 
@@ -32,12 +30,8 @@ RULES = ("rules.yml", "alerts.yml")
 CASES = Path(__file__).parent / "prometheus_rules_test.yml"
 DASHBOARD = json.loads((DEPLOY / "grafana" / "outboard.json").read_text())
 NAME = re.compile(r"\b(?:outboard|process)_\w+")
-# These exist only while a request waits.
-ONLY_WITH_A_QUEUE = {"outboard_pool_queue_length", "outboard_pool_queue_oldest_seconds"}
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("promtool") and not os.environ.get("CI"), reason="needs promtool"
-)
+pytestmark = pytest.mark.needs("promtool", "prometheus", package="prometheus")
 
 
 def promtool(*words: str) -> subprocess.CompletedProcess[str]:
@@ -65,13 +59,6 @@ def expressions() -> list[tuple[str, str]]:
         assert "$" not in expr, f"{title}: an unknown variable in {expr}"
         plain.append((title, expr))
     return plain
-
-
-def rules_of(name: str) -> list[str]:
-    """Returns the expressions of a file, as promtool's own parser of YAML would find them."""
-    yaml = pytest.importorskip("yaml")
-    groups = yaml.safe_load((PROMETHEUS / name).read_text())["groups"]
-    return [rule["expr"] for group in groups for rule in group["rules"]]
 
 
 def test_rules_and_the_example_are_well_formed() -> None:
@@ -165,21 +152,16 @@ class Site(NamedTuple):
         with urllib.request.urlopen(f"{self.url}/api/v1/{path}?{words}", timeout=10) as answer:
             return json.load(answer)["data"]
 
+    def rules(self) -> list[Any]:
+        """Returns all rules, as Prometheus has read them."""
+        return [rule for group in self.ask("rules")["groups"] for rule in group["rules"]]
+
     def value(self, expr: str) -> Any:
         return self.ask("query", query=expr)["result"]
 
 
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, native: paths.Native) -> Iterator[Site]:
-    if not shutil.which("prometheus") and not os.environ.get("CI"):
-        pytest.skip("needs prometheus")
     folder = tmp_path_factory.mktemp("prometheus")
     made = make_keys(folder / "keys")
     manager = Manager(folder / "m", "", made["m1"])
@@ -206,7 +188,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, native: paths.Native) -> Iter
         assert shown in config
         config = config.replace(shown, here)
     (folder / "prometheus.yml").write_text(config)
-    port = _free_port()
+    (port,) = free_ports(1)
     with open(folder / "prometheus.log", "wb") as log:
         process = subprocess.Popen(
             ["prometheus", f"--config.file={folder}/prometheus.yml",
@@ -235,10 +217,11 @@ def site(tmp_path_factory: pytest.TempPathFactory, native: paths.Native) -> Iter
 
 @pytest.mark.end_to_end
 def test_each_metric_exists(site: Site) -> None:
-    exprs = [expr for _, expr in expressions()]
-    for name in RULES:
-        exprs += rules_of(name)
-    recorded = set(re.findall(r"record: (\S+)", (PROMETHEUS / "rules.yml").read_text()))
+    rules = site.rules()
+    text = "".join((PROMETHEUS / name).read_text() for name in RULES)
+    assert len(rules) == len(re.findall(r"- (?:alert|record): ", text))
+    exprs = [expr for _, expr in expressions()] + [rule["query"] for rule in rules]
+    recorded = {rule["name"] for rule in rules if rule["type"] == "recording"}
     named = {name for expr in exprs for name in NAME.findall(re.sub(r"\bjob\w*:[\w:]+", "", expr))}
     assert len(named) >= 15
     names = set(site.ask("label/__name__/values"))
@@ -269,6 +252,5 @@ def test_each_panel_shows_something(site: Site) -> None:
 def test_a_healthy_pool_raises_no_alert(site: Site) -> None:
     time.sleep(1.5)  # an evaluation of the rules
     assert site.ask("alerts")["alerts"] == []
-    for group in site.ask("rules")["groups"]:
-        for rule in group["rules"]:
-            assert rule["health"] == "ok", rule
+    for rule in site.rules():
+        assert rule["health"] == "ok", rule

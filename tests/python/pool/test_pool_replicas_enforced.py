@@ -20,7 +20,6 @@ pytestmark = [pytest.mark.end_to_end, needs_etcd]
 @pytest.fixture
 def managers(tmp_path: Path) -> Iterator[list[Manager]]:
     """The one that leads is the first."""
-    pytest.importorskip("numpy")
     with etcd_cluster(tmp_path / "etcd") as etcd:
         state = ("--state", etcd.address("pool"))
         made = [

@@ -55,7 +55,6 @@ class Jobs(threading.Thread):
 
 @pytest.mark.slow
 def test_no_client_fails(tmp_path: Path, native: paths.Native) -> None:
-    pytest.importorskip("numpy")
     manager = Manager(tmp_path / "m", EVERYBODY)
     daemons = [Daemon(native, name, "--pool", manager.url) for name in ("n1", "n2")]
     local = manager.local()

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 from pool_daemon import Daemon, until
 from pool_server import EVERYBODY, Manager
-from slurm_cluster import Cluster, is_installed
+from slurm_cluster import Cluster
 
 from conftest import ROOT
 from outboard import paths
@@ -19,7 +19,8 @@ from outboard.pool.client import PoolClient
 
 pytestmark = [
     pytest.mark.end_to_end,
-    pytest.mark.skipif(not is_installed(), reason="needs Slurm and munge, and root to start them"),
+    pytest.mark.needs("munged", "slurmctld", "slurmd", root=True),
+    pytest.mark.needs("sbatch", "squeue", "scontrol", "scancel", package="slurm-client"),
 ]
 
 EXAMPLES = ROOT / "examples" / "slurm"

@@ -24,6 +24,7 @@ import pytest
 from test_sial_run import seed
 
 from conftest import ROOT, clean_environment
+from needs import needs
 from outboard import paths
 from outboard.sial.compiler import Options, compile_text
 
@@ -246,13 +247,11 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def killer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library that kills a process at a chosen write to a file."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("there is no C compiler")
+    needs("cc", package="g++")
     library = tmp_path_factory.mktemp("killer") / "kill_at_write.so"
     source = ROOT / "tests" / "python" / "sial" / "kill_at_write.c"
     subprocess.run(
-        [compiler, "-shared", "-fPIC", "-O1", str(source), "-o", str(library), "-ldl"], check=True
+        ["cc", "-shared", "-fPIC", "-O1", str(source), "-o", str(library), "-ldl"], check=True
     )
     return library
 
@@ -448,8 +447,7 @@ def is_running(process: int) -> bool:
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_lost_ranks_over_mpi(native: paths.Native, folder: Path, seed: int, mpi: str) -> None:
     """Kills or stops a rank at a random time, and goes on with other numbers of servers."""
-    if shutil.which(f"mpiexec.{mpi}") is None:
-        pytest.skip(f"{mpi} is not installed")
+    needs(f"mpiexec.{mpi}")
     job, dump, chooser = prepare(folder), folder / "state", random.Random(seed)
     environment = clean_environment(OUTBOARD_NATIVE_DIR=str(native.root))
     command = [str(ROOT / "outboard"), "sial", "run", str(job), "--mpi", mpi, "--checkpoint", "0"]

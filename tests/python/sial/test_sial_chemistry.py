@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import random
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import numpy as np
 import pytest
 
 from conftest import ROOT, clean_environment
+from needs import needs
 from outboard import paths
 from outboard.sial.compiler import Options, compile_file
 
@@ -133,8 +133,7 @@ def test_split_valence_basis(
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_over_mpi(native: paths.Native, tmp_path: Path, mpi: str) -> None:
-    if shutil.which(f"mpiexec.{mpi}") is None:
-        pytest.skip(f"{mpi} is not installed")
+    needs(f"mpiexec.{mpi}")
     job = prepare(tmp_path, "h2o", "sto-3g", 3)
     done = subprocess.run(
         [str(ROOT / "outboard"), "sial", "run", str(job), "-n", "3", "--mpi", mpi],

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from test_sial_run import prepare, run_job, seed, simulate  # noqa: F401  (seed is a fixture)
 
+from needs import needs
 from outboard import paths
 from outboard.commands._sial_explain import PLACEMENTS
 
@@ -130,8 +130,7 @@ def test_queues_are_bounded_over_mpi(
     seed: int,  # noqa: F811
     mpi: str,
 ) -> None:
-    if shutil.which(f"mpiexec.{mpi}") is None:
-        pytest.skip(f"{mpi} is not installed")
+    needs(f"mpiexec.{mpi}")
     case = Case.draw(random.Random(seed))
     case.workers, case.servers = 2, 1
     print(case)

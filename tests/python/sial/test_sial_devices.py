@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -15,6 +14,7 @@ from random_programs import random_program
 from test_sial_run import check_state, prepare, run_job, seed, simulate
 
 from device_places import serve
+from needs import needs
 from outboard import paths
 
 __all__ = ["seed"]  # a fixture
@@ -148,8 +148,7 @@ def test_the_host_goes_on_when_the_daemon_dies(
 def test_each_worker_of_mpi_takes_its_device(
     native: paths.Native, tmp_path: Path, mpi: str
 ) -> None:
-    if shutil.which(f"mpiexec.{mpi}") is None:
-        pytest.skip(f"{mpi} is not installed")
+    needs(f"mpiexec.{mpi}")
     job, expected = square_job(tmp_path)
     report = tmp_path / "report.json"
     with serve(native, "shm", tmp_path) as (address, _):

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from random_programs import random_program
 
 from conftest import ROOT, clean_environment
+from needs import needs
 from outboard import paths, sial_explain
 from outboard.cli import outboard
 from outboard.sial.compiler import Options, compile_text
@@ -525,8 +526,7 @@ def check_mistake(job: Path, words: str, *arguments: object) -> None:
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_a_run_over_mpi_takes_what_was_said(native: paths.Native, tmp_path: Path, mpi: str) -> None:
-    if shutil.which(f"mpiexec.{mpi}") is None:
-        pytest.skip(f"{mpi} is not installed")
+    needs(f"mpiexec.{mpi}")
     shutil.copytree(EXAMPLES, tmp_path / "sial")
     job, report = tmp_path / "sial" / "job.toml", tmp_path / "report.json"
     command = [ROOT / "outboard", "sial", "run", job, "-n", 4, "--mpi", mpi]

@@ -15,6 +15,7 @@ from sial_programs import codes
 from test_sial_run import prepare, run_job, seed, simulate
 from test_sial_saved import outboard
 
+from needs import needs
 from outboard import paths
 from outboard.commands._sial_explain import PLACEMENTS
 
@@ -140,8 +141,7 @@ def test_all_blocks_are_saved_and_loaded_at_once(
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_lists_over_mpi(native: paths.Native, tmp_path: Path, seed: int, mpi: str) -> None:
-    if shutil.which(f"mpiexec.{mpi}") is None:
-        pytest.skip(f"{mpi} is not installed")
+    needs(f"mpiexec.{mpi}")
     case = Case.draw(random.Random(seed))
     dump = tmp_path / "dump"
     for program, ranks in ((SAVE, 5), (LOAD, 3)):

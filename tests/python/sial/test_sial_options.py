@@ -16,6 +16,7 @@ import pytest
 from test_sial_explain import explain
 from test_sial_run import JOB, prepare, run_job, seed, simulate
 
+from needs import needs
 from outboard import paths, sial_jobs, sial_report, trace
 from outboard.commands._sial_explain import PLACEMENTS
 from outboard.report import format_bytes
@@ -102,8 +103,7 @@ def test_trace_of_simulated_ranks(native: paths.Native, tmp_path: Path, seed: in
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_trace_of_ranks_of_mpi(native: paths.Native, tmp_path: Path, mpi: str) -> None:
-    if shutil.which(f"mpiexec.{mpi}") is None:
-        pytest.skip(f"{mpi} is not installed")
+    needs(f"mpiexec.{mpi}")
     job = prepare(tmp_path, PROGRAM)
     traced, report = tmp_path / "out" / "trace.json", tmp_path / "report.json"
     traced.parent.mkdir()
@@ -200,8 +200,7 @@ def test_report_shows_the_most_memory(native: paths.Native, tmp_path: Path) -> N
 def test_mpich_sends_large_messages_at_once_between_hosts(
     native: paths.Native, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if shutil.which("mpiexec.mpich") is None:
-        pytest.skip("mpich is not installed")
+    needs("mpiexec.mpich")
     monkeypatch.setenv("OUTBOARD_NATIVE_DIR", str(native.root))
     monkeypatch.setattr(sial_jobs, "_RDMA_DEVICES", tmp_path / "infiniband")
     monkeypatch.delenv("UCX_RNDV_THRESH", raising=False)

@@ -13,6 +13,7 @@ import pytest
 from test_sial_run import prepare, run_job, simulate
 
 from conftest import ROOT
+from needs import needs
 from outboard import paths
 
 pytestmark = pytest.mark.end_to_end
@@ -47,8 +48,7 @@ def build(folder: Path, source: Path) -> Path:
     """Compiles a plug-in as docs/sial/plugins.md says."""
     variable, usual = COMPILERS[source.suffix]
     compiler = os.environ.get(variable, usual)
-    if shutil.which(compiler) is None:
-        pytest.skip(f"{compiler} is not installed")
+    needs(compiler)
     library = folder / f"lib{source.stem}.so"
     module = [str(INCLUDE / "outboard" / "sial.f90")] if source.suffix == ".f90" else []
     words = [compiler, "-shared", "-fPIC", "-Wall", "-I", str(INCLUDE), *module, str(source)]

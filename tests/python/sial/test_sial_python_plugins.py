@@ -15,6 +15,7 @@ from test_sial_chemistry import REFERENCES, energies, make
 from test_sial_run import prepare, run_job
 
 from conftest import clean_environment
+from needs import needs
 from outboard import paths
 from outboard.sial.compiler import Options, compile_file
 from outboard.sial_plugin import Argument, Declaration, super_instruction
@@ -287,8 +288,7 @@ def test_integrals_in_python(native: paths.Native, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_integrals_over_mpi(native: paths.Native, tmp_path: Path, mpi: str) -> None:
-    if shutil.which(f"mpiexec.{mpi}") is None:
-        pytest.skip(f"{mpi} is not installed")
+    needs(f"mpiexec.{mpi}")
     done = run_job(native, prepare_molecule(tmp_path), "-n", 3, "--mpi", mpi)
     assert done.returncode == 0, done.stderr
     check_energy(done.stdout)

@@ -8,7 +8,6 @@ import itertools
 import json
 import operator
 import random
-import shutil
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from pathlib import Path
 import pytest
 from test_sial_run import run_job, seed, simulate  # noqa: F401  (seed is a fixture)
 
+from needs import needs
 from outboard import paths
 from outboard.sial.compiler import Options, compile_text
 
@@ -135,8 +135,7 @@ def test_each_iteration_is_executed_once_over_mpi(
     seed: int,  # noqa: F811
     mpi: str,
 ) -> None:
-    if shutil.which(f"mpiexec.{mpi}") is None:
-        pytest.skip(f"{mpi} is not installed")
+    needs(f"mpiexec.{mpi}")
     times = tmp_path / "p.state" / "pardo-times.txt"
     for name in ("guided", "measured", "measured"):  # the last run knows times from the start
         made = pardos(seed, name)
