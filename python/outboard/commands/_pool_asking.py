@@ -16,6 +16,7 @@ import click
 from outboard.commands import _pool_tables as tables
 from outboard.commands._pool_options import Duration, connect
 from outboard.errors import OutboardError
+from outboard.pool.columns import moment, printable
 
 if TYPE_CHECKING:
     from outboard.pool.client import PoolClient
@@ -63,19 +64,15 @@ def status(client: PoolClient, as_json: bool) -> None:
       outboard status --pool http://127.0.0.1:7780
       outboard status --pool https://pool:7780 --key ~/keys/ada --json
     """
-    devices = client.pages("/v1/devices", "devices")
-    leases = client.pages("/v1/leases", "leases")
-    queue = client.ask("GET", "/v1/queue")["requests"]
-    now_ms = client.ask("GET", "/v1/devices", query={"limit": 1})["now_ms"]
+    rows = client.rows()
     if as_json:
-        facts = {"now_ms": now_ms, "devices": devices, "leases": leases, "queue": queue}
-        click.echo(json.dumps(facts, indent=1))
+        click.echo(json.dumps(rows._asdict(), indent=1))
         return
-    tables.show(tables.devices([row for row in devices if row["admin"] != "retired"]))
-    if leases:
-        tables.show(tables.leases(leases, now_ms))
-    if queue:
-        tables.show(tables.queue(queue, now_ms))
+    tables.show(tables.devices(rows.present_devices()))
+    if rows.leases:
+        tables.show(tables.leases(rows.leases, rows.now_ms))
+    if rows.queue:
+        tables.show(tables.queue(rows.queue, rows.now_ms))
 
 
 @click.command("acquire")
@@ -149,8 +146,7 @@ def _until(client: PoolClient, text: str) -> int:
     """Returns pool time in ms."""
     if found := re.fullmatch(r"\+(\d+(?:\.\d+)?[smhd]?)", text):
         seconds = Duration().convert(found.group(1), None, None)
-        now_ms: int = client.ask("GET", "/v1/devices", query={"limit": 1})["now_ms"]
-        return now_ms + int(seconds * 1000)
+        return client.now_ms() + int(seconds * 1000)
     if not text.isdigit() or len(text) > 11:
         raise click.UsageError(f"'{text}' is no time (seconds since 1970, or +7d); write +2h")
     return int(text) * 1000
@@ -166,9 +162,8 @@ def release(client: PoolClient, leases: tuple[str, ...], prefix: str | None) -> 
         raise click.UsageError("no lease is named; give ids, or --prefix")
     names = list(leases)
     if prefix:
-        rows = client.pages("/v1/leases", "leases")
-        alive = [row for row in rows if row["state"] in ("queued", "held")]
-        names += [row["id"] for row in alive if row["id"].startswith(prefix)]
+        ids = [row["id"] for row in client.living_leases()]
+        names += [name for name in ids if name.startswith(prefix)]
     for name in names:
         client.ask("DELETE", _path("leases", name))
         click.echo(f"released {name}")
@@ -282,7 +277,7 @@ def drain(client: PoolClient, daemon: str, deadline: float) -> None:
 
 def _changed(told: Any, what: str) -> None:
     for device in told["changed"]:
-        click.echo(f"{what} {tables.printable(device)}")
+        click.echo(f"{what} {printable(device)}")
 
 
 @click.command("why")
@@ -293,9 +288,9 @@ def why(client: PoolClient, device: str) -> None:
     row = client.ask("GET", _path("devices", device))
     click.echo(f"{device}: {row['health']}, {row['allocation']}, {row['admin']}")
     reason = row["why"] or "it can be granted"
-    click.echo(f"  {'it is held' if reason == 'held' else tables.printable(reason)}")
+    click.echo(f"  {'it is held' if reason == 'held' else printable(reason)}")
     for holder, lease in zip(row["holders"], row["leases"], strict=True):
-        click.echo(f"  lease {lease} of {tables.printable(holder)}")
+        click.echo(f"  lease {lease} of {printable(holder)}")
 
 
 @click.command("usage")
@@ -368,8 +363,8 @@ def audit(client: PoolClient, follow: bool, as_json: bool) -> None:
                 click.echo(json.dumps(row))
                 continue
             words = (row["actor"], row["verb"], row["object"], row["detail"])
-            line = f"{tables.moment(row['at_ms'])}  {row['rev']}  {'  '.join(words)}"
-            click.echo(tables.printable(line))
+            line = f"{moment(row['at_ms'])}  {row['rev']}  {'  '.join(words)}"
+            click.echo(printable(line))
         if not page["next"] and not follow:
             return
 

@@ -11,9 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from outboard.pool import columns
-from outboard.pool.columns import Column, moment, printable
+from outboard.pool.columns import Column, printable
 
-__all__ = ["add", "devices", "leases", "moment", "printable", "queue", "show", "table"]
 _WIDTH = 200  # for pipes and files: no line is cut
 
 

@@ -11,7 +11,7 @@ import ssl
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 import urllib3
@@ -40,6 +40,19 @@ class PoolError(OutboardError):
 
 class UnreachableError(OutboardError):
     """There is no answer: nobody knows whether the manager has done it."""
+
+
+class Rows(NamedTuple):
+    """All rows of a pool that the asking user may see, as docs/pool-openapi.json describes them."""
+
+    now_ms: int
+    devices: list[Any]
+    leases: list[Any]
+    queue: list[Any]
+
+    def present_devices(self) -> list[Any]:
+        """Returns the devices without those that were retired: these are gone for ever."""
+        return [row for row in self.devices if row["admin"] != "retired"]
 
 
 class _UnixConnection(HTTPConnection):
@@ -187,6 +200,22 @@ class PoolClient:
             after = page["next"]
             if not after:
                 return found
+
+    def now_ms(self) -> int:
+        """Returns pool time."""
+        return int(self.ask("GET", "/v1/devices", query={"limit": 1})["now_ms"])
+
+    def rows(self) -> Rows:
+        """Returns all rows. They are not of one moment: each list is a question of its own."""
+        devices = self.pages("/v1/devices", "devices")
+        leases = self.pages("/v1/leases", "leases")
+        queue = self.ask("GET", "/v1/queue")["requests"]
+        return Rows(self.now_ms(), devices, leases, queue)
+
+    def living_leases(self) -> list[Any]:
+        """Returns the leases that wait for devices or hold some."""
+        rows = self.pages("/v1/leases", "leases")
+        return [row for row in rows if row["state"] in ("queued", "held")]
 
     def close(self) -> None:
         for _, connections in self._managers:

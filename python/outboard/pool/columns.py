@@ -92,6 +92,11 @@ def mode(row: Row) -> str:
     return "exclusive" if row["exclusive"] else "shared"
 
 
+def counted(number: int, word: str) -> str:
+    """Returns "1 device", "2 devices"."""
+    return f"{number} {word}{'s' * (number != 1)}"
+
+
 def _plain(name: str, title: str = "", width: int = 28) -> Column:
     return Column(title or name, lambda row, _: str(row[name]), width=width)
 
@@ -104,6 +109,11 @@ _BUSY = Column(
     lambda row, _: busy(row),
     lambda row: (row.get("busy_sessions") or 0, row.get("sessions") or 0),
 )
+_LEASE, _HOLDER, _STATE = _plain("id", "lease", 12), _plain("holder"), _plain("state")
+_MODE = Column("mode", lambda row, _: mode(row))
+_DEVICES = Column("devices", lambda row, _: ", ".join(row["devices"]), width=18)
+_WAITING = Column("waits for", lambda row, _: str(row["waiting"] or ""), lambda row: row["waiting"])
+_LEFT = Column("left", lambda row, now_ms: left(row["end_ms"], now_ms), lambda row: row["end_ms"])
 _DEVICE, _KIND, _MODEL = _plain("id", "device"), _plain("kind"), _plain("model")
 _REMARK = _plain("why", "remark", 80)
 
@@ -117,19 +127,11 @@ LIVE_DEVICES = (
     _DEVICE, Column("state", lambda row, _: state(row)), _BUSY, _USED, _MEMORY, _HOLDERS, _REMARK,
     _KIND, _MODEL, Column("leases", lambda row, _: ", ".join(row["leases"])),
 )  # fmt: skip
-LEASES = (
-    _plain("id", "lease", 12),
-    _plain("holder"),
-    _plain("state"),
-    Column("mode", lambda row, _: mode(row)),
-    Column("devices", lambda row, _: ", ".join(row["devices"]), width=18),
-    Column("waits for", lambda row, _: str(row["waiting"] or ""), lambda row: row["waiting"]),
-    Column("left", lambda row, now_ms: left(row["end_ms"], now_ms), lambda row: row["end_ms"]),
-)
-LIVE_LEASES = tuple(LEASES[number] for number in (0, 1, 2, 6, 3, 4, 5))
+LEASES = (_LEASE, _HOLDER, _STATE, _MODE, _DEVICES, _WAITING, _LEFT)
+LIVE_LEASES = (_LEASE, _HOLDER, _STATE, _LEFT, _MODE, _DEVICES, _WAITING)
 QUEUE = (
     Column("place", lambda row, _: str(row["place"]), lambda row: row["place"]),
-    _plain("holder"),
+    _HOLDER,
     Column("devices", lambda row, _: str(row["count"]), lambda row: row["count"]),
     _plain("priority"),
     Column(

@@ -119,7 +119,7 @@ def test_the_record_is_followed_over_a_restart_of_the_manager(
     assert (tmp_path / "err").read_text().count("waiting for the manager") == 1
 
 
-def test_whoever_follows_nobody_is_told(tmp_path: Path) -> None:
+def test_following_ends_at_once_if_no_manager_ever_answered(tmp_path: Path) -> None:
     nowhere = [sys.executable, "-m", "outboard", "pool", "audit", "--follow", "--pool"]
     nowhere.append(f"unix:{tmp_path}/none")
     done = subprocess.run(

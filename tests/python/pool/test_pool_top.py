@@ -24,10 +24,11 @@ from textual.pilot import Pilot
 from conftest import Outboard, clean_environment, command_line
 from outboard.errors import OutboardError
 from outboard.pool.client import PoolClient, PoolError
-from outboard.pool.columns import natural, printable
+from outboard.pool.columns import counted, natural, printable
 from outboard.pool.events import Decoder, Event
 from outboard.pool.top import feed
 from outboard.pool.top.app import PoolTop
+from outboard.pool.top.screen import Open
 from outboard.pool.top.table import PoolTable
 
 NEVER = 3600.0  # seconds: whatever is shown earlier came by an event
@@ -206,6 +207,34 @@ def test_sort_filter_and_tables_that_keep_their_place(client: PoolClient) -> Non
     play(story)
 
 
+def test_a_page_of_what_was_never_there(client: PoolClient) -> None:
+    put(client, "here")
+    assert put(client, "waits", 2)["state"] == "queued"
+
+    async def story() -> None:
+        async with watching(client) as top:
+            for kind, words in (
+                ("lease", "It is over, or not yours to see."),
+                ("device", "It is not in the pool."),
+            ):
+                top.app.post_message(Open(kind, "nothing"))
+                shown = await top.until(words)
+                assert "known" not in shown
+            await top.press("escape", "escape")
+            top.app.post_message(Open("lease", "waits"))
+            await top.until("waits for   2 devices")
+            client.ask("DELETE", "/v1/leases/here")
+            client.ask("DELETE", "/v1/leases/waits")
+            shown = await top.until("It is over, or not yours to see; this was known of it:")
+            assert "mode        exclusive" in shown
+
+    play(story)
+
+
+def test_numbers_of_things() -> None:
+    assert [counted(n, "device") for n in (0, 1, 2)] == ["0 devices", "1 device", "2 devices"]
+
+
 def test_pages_of_a_device_and_a_lease_follow_the_pool(client: PoolClient) -> None:
     put(client, "paged", 2)
 
@@ -270,7 +299,7 @@ def test_names_of_others_have_no_effect(client: PoolClient) -> None:
     play(story)
 
 
-ODD = [None, [], {}, [7], -1, float("nan"), 10**400, "text"]
+ODD = [None, [], {}, [7], -1, float("nan"), 10**400, "text", True, 1]
 
 
 def test_an_odd_answer_is_an_error_and_not_a_crash(
@@ -289,8 +318,10 @@ def test_an_odd_answer_is_an_error_and_not_a_crash(
             # An older manager does not tell the use of devices.
             use = name in ("memory_used_bytes", "sessions", "busy_sessions")
             for odd in ODD:
-                if isinstance(odd, type(value)) and odd in ("text", []):
+                if type(odd) is type(value) and odd in ("text", [], True, 1):
                     continue  # that may well be
+                if (type(odd), type(value)) == (int, float) and odd == 1:
+                    continue  # JSON does not tell them apart
                 answers[rows] = [{**row, name: odd}]
                 with (
                     contextlib.nullcontext()

@@ -7,12 +7,13 @@ from typing import ClassVar
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.reactive import var
 
 from outboard.pool.client import PoolClient
 from outboard.pool.top.feed import Feed, News, View
 from outboard.pool.top.main import MainScreen
 from outboard.pool.top.pages import DevicePage, HelpPage, LeasePage
-from outboard.pool.top.screen import Open, PoolScreen
+from outboard.pool.top.screen import Open
 
 _PAGES = {"device": DevicePage, "lease": LeasePage}
 
@@ -26,7 +27,10 @@ class Told(Message):
 
 
 class PoolTop(App[None]):
-    """Shows the pool of one manager. `first`: its rows as they are now."""
+    """Shows the pool of one manager. `first`: its rows as they are now.
+
+    Screens watch `news`, which is what the feed told last.
+    """
 
     ENABLE_COMMAND_PALETTE = False
     TITLE = "outboard top"
@@ -36,14 +40,16 @@ class PoolTop(App[None]):
         Binding("ctrl+c", "quit", "Quit", show=False, priority=True),
     ]
 
+    news: var[News] = var(News(View(0, "", 0.0, (), (), ())))
+
     def __init__(self, client: PoolClient, first: View, interval_s: float) -> None:
         super().__init__()
         self._place = (client.url, interval_s)
-        self.news = News(first)
+        self.set_reactive(PoolTop.news, News(first))
         self._feed = Feed(client, lambda news: self.post_message(Told(news)), interval_s, first)
 
     def on_mount(self) -> None:
-        self._push(MainScreen(*self._place))
+        self.push_screen(MainScreen(*self._place))
         self._feed.start()
 
     def on_unmount(self) -> None:
@@ -51,12 +57,9 @@ class PoolTop(App[None]):
 
     def on_told(self, message: Told) -> None:
         self.news = message.news
-        for screen in self.screen_stack:
-            if isinstance(screen, PoolScreen):
-                screen.show(message.news)
 
     def on_open(self, message: Open) -> None:
-        self._push(_PAGES[message.kind](*self._place, message.name))
+        self.push_screen(_PAGES[message.kind](*self._place, message.name))
 
     def action_leave(self) -> None:
         if len(self.screen_stack) > 2:  # below the first screen, textual has an empty one
@@ -65,7 +68,3 @@ class PoolTop(App[None]):
     def action_help(self) -> None:
         if not isinstance(self.screen, HelpPage):
             self.push_screen(HelpPage())
-
-    def _push(self, screen: PoolScreen) -> None:
-        screen.news = self.news
-        self.push_screen(screen)

@@ -18,7 +18,8 @@ _LONGEST_REST_S = 5.0  # the manager may have been stopped during a reading
 _RETRY_S = 1.0
 _MOST = 1 << 63
 
-# The fields of rows that are shown: docs/pool-openapi.json. An older manager lacks those with "?".
+# The fields of rows that are shown, and their types: docs/pool-openapi.json. An older manager lacks
+# those with "?".
 _DEVICE = {
     **dict.fromkeys("id daemon kind model allocation health admin why".split(), "text"),
     **dict.fromkeys(("holders", "leases", "addresses"), "texts"),
@@ -27,7 +28,8 @@ _DEVICE = {
 }
 _LEASE = {
     **dict.fromkeys("id holder group state priority reason".split(), "text"),
-    **dict.fromkeys(("exclusive", "waiting", "arrived_ms", "end_ms"), "number"),
+    **dict.fromkeys(("waiting", "arrived_ms", "end_ms"), "number"),
+    "exclusive": "flag",
     "devices": "texts",
 }
 _REQUEST = {
@@ -61,21 +63,17 @@ class News(NamedTuple):
 def read(client: PoolClient) -> View:
     """Asks for all rows. Raises OutboardError."""
     try:
-        devices = client.pages("/v1/devices", "devices")
-        leases = client.pages("/v1/leases", "leases")
-        queue = client.ask("GET", "/v1/queue")["requests"]
-        now_ms = int(client.ask("GET", "/v1/devices", query={"limit": 1})["now_ms"])
-        _check(devices, _DEVICE)
-        _check(leases, _LEASE)
-        _check(queue, _REQUEST)
+        rows = client.rows()
+        _check(rows.devices, _DEVICE)
+        _check(rows.leases, _LEASE)
+        _check(rows.queue, _REQUEST)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise OutboardError(
             f"the answer of the manager at {client.url} is not understood ({error!r}) has it "
             "another version?"
         ) from error
-    devices = [row for row in devices if row["admin"] != "retired"]
-    rows = (tuple(devices), tuple(leases), tuple(queue))
-    return View(now_ms, time.strftime("%H:%M:%S"), time.monotonic(), *rows)
+    shown = map(tuple, (rows.present_devices(), rows.leases, rows.queue))
+    return View(rows.now_ms, time.strftime("%H:%M:%S"), time.monotonic(), *shown)
 
 
 def _check(rows: list[Any], types: dict[str, str]) -> None:
@@ -88,15 +86,22 @@ def _check(rows: list[Any], types: dict[str, str]) -> None:
                 good = type(value) is str
             elif kind == "texts":
                 good = type(value) is list and all(type(text) is str for text in value)
+            elif kind == "flag":
+                good = type(value) is bool
             else:
-                good = isinstance(value, int | float) and 0 <= value < _MOST
+                good = type(value) in (int, float) and 0 <= value < _MOST
                 good = good or (kind == "number?" and value is None)
             if not good:
-                raise ValueError(f"{name} is no {kind}")
+                raise ValueError(f"{name} is no {kind.removesuffix('?')}")
 
 
 class Feed:
-    """Two threads, from start() until stop(). They call `tell` with each News."""
+    """Two threads, from start() until stop(): one reads all rows and calls `tell` with each News,
+    the other follows the events and wakes the first.
+
+    Threads: start() and stop() any, once each. `tell` is called by the reading thread only, maybe
+    once more after stop(), which waits for neither thread: they may be in a question to a manager.
+    """
 
     def __init__(
         self, client: PoolClient, tell: Callable[[News], Any], interval_s: float, first: View

@@ -98,7 +98,7 @@ class MainScreen(PoolScreen):
         return self.query_one(f"#table-{name}", PoolTable)
 
     def _open_waiting(self, place: str) -> None:
-        queue = self.news.view.queue if self.news else ()
+        queue = self.news.view.queue
         lease = next((row["lease"] for row in queue if str(row["place"]) == place), "")
         if lease:
             self.post_message(Open("lease", lease))

@@ -14,6 +14,7 @@ from outboard.pool.columns import (
     LIVE_DEVICES,
     LIVE_LEASES,
     busy,
+    counted,
     left,
     mode,
     moment,
@@ -37,7 +38,7 @@ class Page(PoolScreen):
     PoolTable { height: auto; min-height: 3; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [_BACK]
-    KIND, OTHER = "", ""
+    KIND, OTHER, GONE = "", "", ""
 
     def __init__(self, url: str, interval_s: float, name: str) -> None:
         super().__init__(url, interval_s)
@@ -58,7 +59,8 @@ class Page(PoolScreen):
         self._row = row or self._row
         lines = [(self.KIND, self.subject)]
         if row is None:
-            lines.append(("", self.gone()))
+            known = "; this was known of it:" if self._row is not None else "."
+            lines.append(("", self.GONE + known))
         if self._row is not None:
             lines += self.fields(self._row, news.view.now_ms)
         text = "\n".join(f"{name:<12}{printable(value)}" for name, value in lines)
@@ -66,9 +68,6 @@ class Page(PoolScreen):
         others = row[f"{self.OTHER}s"] if row is not None else ()
         rows = [found for name in others if (found := self.find(self.OTHER, name)) is not None]
         self.query_one(PoolTable).show(rows, news.view.now_ms)
-
-    def gone(self) -> str:
-        return ""
 
     def fields(self, row: Any, now_ms: int) -> list[tuple[str, str]]:
         return []
@@ -78,10 +77,7 @@ class Page(PoolScreen):
 
 
 class DevicePage(Page):
-    KIND, OTHER = "device", "lease"
-
-    def gone(self) -> str:
-        return "It is no longer in the pool; this was known of it:"
+    KIND, OTHER, GONE = "device", "lease", "It is not in the pool"
 
     def fields(self, row: Any, now_ms: int) -> list[tuple[str, str]]:
         return [
@@ -98,10 +94,7 @@ class DevicePage(Page):
 
 
 class LeasePage(Page):
-    KIND, OTHER = "lease", "device"
-
-    def gone(self) -> str:
-        return "It is over, or not yours to see; this was known of it:"
+    KIND, OTHER, GONE = "lease", "device", "It is over, or not yours to see"
 
     def fields(self, row: Any, now_ms: int) -> list[tuple[str, str]]:
         ago = span(max(0, now_ms - row["arrived_ms"]) / 1000)
@@ -111,7 +104,7 @@ class LeasePage(Page):
             ("mode", f"{mode(row)}, priority {row['priority']}"),
             ("asked for", f"{moment(row['arrived_ms'])}, {ago} ago"),
             ("left", left(row["end_ms"], now_ms)),
-            ("waits for", f"{row['waiting']} devices" if row["waiting"] else "nothing"),
+            ("waits for", counted(row["waiting"], "device") if row["waiting"] else "nothing"),
             ("reason", row["reason"] or "none"),
         ]
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.text import Text
 from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
-from outboard.pool.columns import condition, printable, span
+from outboard.pool.columns import condition, counted, printable, span
 from outboard.pool.top.feed import News
+
+if TYPE_CHECKING:
+    from outboard.pool.top.app import PoolTop
 
 # The heading speaks of a wait after so many intervals, and not before so many seconds: readings of
 # a large pool take some, and so do the pauses between them.
@@ -57,8 +60,7 @@ def counts(news: News) -> str:
     view = news.view
     found = Counter(condition(row) for row in view.devices)
     states = ", ".join(f"{number} {word}" for word, number in sorted(found.items()))
-    devices = f"{len(view.devices)} device{'s' * (len(view.devices) != 1)}"
-    leases = f"{len(view.leases)} lease{'s' * (len(view.leases) != 1)}"
+    devices, leases = counted(len(view.devices), "device"), counted(len(view.leases), "lease")
     return f"{devices}{': ' * bool(states)}{states}; {leases}, {len(view.queue)} waiting"
 
 
@@ -72,32 +74,29 @@ def connection(news: News, late_s: float, interval_s: float) -> str:
 
 
 class PoolScreen(Screen[None]):
-    """A screen that shows news."""
+    """A screen that shows the news of the application, PoolTop."""
 
     def __init__(self, url: str, interval_s: float) -> None:
         super().__init__()
         self.heading = Heading(url, interval_s)
-        self.news: News | None = None
-        self._composed = False
+
+    @property
+    def news(self) -> News:
+        return cast("PoolTop", self.app).news
 
     def on_mount(self) -> None:
-        self._composed = True
-        if self.news:
-            self.show(self.news)
+        self.watch(self.app, "news", self._show)  # also at once
         self.set_interval(1.0, self.show_time)
 
-    def show(self, news: News) -> None:
-        self.news = news
-        if self._composed:
-            self.show_rows(news)
-            self.show_time()
+    def _show(self) -> None:
+        self.show_rows(self.news)
+        self.show_time()
 
     def show_rows(self, news: News) -> None:
         """Shows rows that may have changed."""
 
     def show_time(self) -> None:
-        if self.news:
-            self.heading.show(self.news, self.filtered())
+        self.heading.show(self.news, self.filtered())
 
     def filtered(self) -> str:
         """Returns a note on rows that are not shown."""
@@ -105,5 +104,5 @@ class PoolScreen(Screen[None]):
 
     def find(self, kind: str, name: str) -> Any:
         """Returns the row of a device or a lease; None if it is not there."""
-        rows = getattr(self.news.view, f"{kind}s") if self.news else ()
+        rows = getattr(self.news.view, f"{kind}s")
         return next((row for row in rows if row["id"] == name), None)
