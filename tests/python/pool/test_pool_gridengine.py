@@ -43,6 +43,7 @@ class Site(NamedTuple):
     launcher: str
     away: Path  # while this file exists, prologs and epilogs do not reach the manager
     asked: Path  # a line for each time that a script has run `outboard`
+    slow: Path  # while this file exists, prologs that have a lease stay
 
     def held(self, prefix: str = "ge.") -> list[Any]:
         time.sleep(0.1)  # Grid Engine acts once a second
@@ -69,8 +70,8 @@ def site(native: paths.Native) -> Iterator[Site]:
 
 
 def started(folder: Path, native: paths.Native) -> Iterator[Site]:
-    # Without keys, all jobs are of "loopback", whoever submits them.
-    users = "".join(f'{user} = "loopback"\n' for user in ("root", "nobody"))
+    # Without keys, programs use leases of "loopback" only.
+    users = 'root = "loopback"\nnobody = "ada"\n'
     manager = Manager(folder / "m", f"{EVERYBODY}[users]\n{users}")
     daemons = [Daemon(native, f"a{i}", "--pool", manager.url) for i in range(3)]
     for daemon in daemons:
@@ -81,11 +82,15 @@ def started(folder: Path, native: paths.Native) -> Iterator[Site]:
         f'[ ! -e {folder}/away ] || {{ echo "the manager is away" >&2; exit 1; }}\n'
         f"PYTHONPATH={ROOT}/python OUTBOARD_NATIVE_DIR={native.root} "
         f'{sys.executable} -m outboard "$@"\n'
+        f'status=$?; [ "$2" != acquire ] || while [ -e {folder}/slow ]; do sleep 0.1; done\n'
+        "exit $status\n"
     )
     launcher.chmod(0o755)
     settings = f"OUTBOARD_POOL={manager.url}\nOUTBOARD={launcher}\nOUTBOARD_CLUSTER=test\n"
     cluster = Cluster(folder / "c", settings, accelerators=3)
-    yield Site(cluster, manager, manager.local(), str(launcher), folder / "away", asked)
+    yield Site(
+        cluster, manager, manager.local(), str(launcher), folder / "away", asked, folder / "slow"
+    )
     if cluster.said("qstat", "-u", "*"):
         cluster.said("qdel", "-f", "-u", "*")
     cluster.stop()
@@ -110,7 +115,7 @@ def test_a_job_computes_on_its_accelerators(site: Site, tmp_path: Path) -> None:
     job = site.cluster.submit(script, "-l", "accelerator=2")
     (lease,) = until(site.held, f"the job has a lease; {site.cluster.logs()}")
     assert lease["id"].startswith(f"ge.test.{job}.0.")
-    assert len(lease["devices"]) == 2
+    assert (len(lease["devices"]), lease["holder"]) == (2, "loopback")
     site.cluster.wait_until_over(job)
     # Nothing else is in the file: it is the user's, and prologs write to it, too.
     assert site.cluster.output(job) == f"lease {lease['id']}\nright\n"
@@ -133,10 +138,40 @@ def test_a_job_without_accelerators_does_not_ask(site: Site) -> None:
     assert (site.asked.read_text() if site.asked.exists() else "") == before
 
 
+def test_only_hard_requests_count(site: Site) -> None:
+    """Also by the short name of the complex."""
+    script = 'echo "lease ${OUTBOARD_LEASE%.*}"'
+    job = site.cluster.submit(script, "-soft", "-l", "accelerator=1")
+    site.cluster.wait_until_over(job)
+    assert site.cluster.output(job) == "lease \n"
+    options = ("-soft", "-l", "accelerator=3", "-hard", "-l", "acc=2")
+    job = site.cluster.submit(f"{script}; sleep 2", *options)
+    (lease,) = until(site.held, f"it has a lease; {site.cluster.logs()}")
+    assert len(lease["devices"]) == 2
+    site.cluster.wait_until_over(job)
+    assert site.cluster.output(job) == f"lease ge.test.{job}.0\n"
+    until_released(site)
+
+
+def test_a_job_deleted_during_its_prolog_keeps_nothing(site: Site) -> None:
+    site.slow.touch()
+    job = site.cluster.submit("echo ran", "-l", "accelerator=1")
+    until(lambda: site.held(f"ge.test.{job}."), f"it has a lease; {site.cluster.logs()}")
+    site.cluster.said("qdel", str(job))
+    time.sleep(2)  # the host is told within a second
+    site.slow.unlink()
+    site.cluster.wait_until_over(job)
+    assert site.cluster.output(job) == ""
+    site.reconcile("--cluster", "test")  # for the case that there was no epilog
+    until_released(site)
+
+
 def test_a_job_of_a_user(site: Site) -> None:
     """The scripts are root's, and what they keep, too."""
-    script = "id -u; echo ${OUTBOARD_LEASE%.*}; echo x > $SGE_JOB_SPOOL_DIR/outboard_lease"
+    script = "id -u; echo ${OUTBOARD_LEASE%.*}; echo x > $SGE_JOB_SPOOL_DIR/outboard_lease; sleep 2"
     job = site.cluster.submit(script, "-l", "accelerator=1", uid=NOBODY)
+    (lease,) = until(site.held, f"it has a lease; {site.cluster.logs()}")
+    assert lease["holder"] == "certificate ada"
     site.cluster.wait_until_over(job)
     first, second, third = site.cluster.output(job).splitlines()
     assert (first, second) == (str(NOBODY), f"ge.test.{job}.0")
@@ -223,7 +258,7 @@ def test_without_free_devices_a_job_waits_in_the_queue(site: Site) -> None:
 
 
 def test_reconcile_releases_what_no_job_has(site: Site) -> None:
-    alive = site.cluster.submit("sleep 300", "-l", "accelerator=1", "-N", "r-27-9-30")
+    alive = site.cluster.submit("sleep 300", "-l", "accelerator=1", "-N", "r <&> -27-9-30")
     until(lambda: site.held(f"ge.test.{alive}."), "it has a lease")
     site.cluster.said("qmod", "-sj", str(alive))  # a suspended job keeps its devices
     until(lambda: "s" in site.cluster.state(alive), "it is suspended")

@@ -96,7 +96,7 @@ def test_a_job_computes_on_its_accelerators(site: Site, tmp_path: Path) -> None:
     until(lambda: site.held(), f"the job has a lease; {site.cluster.logs()}")
     (lease,) = site.held()
     assert lease["id"] == f"slurm.test.{job}.0"
-    assert len(lease["devices"]) == 2
+    assert (len(lease["devices"]), lease["holder"]) == (2, "loopback")
     site.cluster.wait_for(job, "COMPLETED")
     said = site.cluster.output(job)
     assert said == f"lease {lease['id']}\nright\n"

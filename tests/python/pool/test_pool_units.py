@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -48,6 +49,24 @@ def test_systemd_understands_each_line(name: str) -> None:
     words = ["systemd-analyze", "verify", "--man=no", path_of(name)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("system", ["slurm", "gridengine"])
+def test_the_unit_that_reconciles_runs_the_program_of_the_settings(
+    system: str, tmp_path: Path
+) -> None:
+    (line,) = re.findall(
+        "^ExecStart=(.*)", Path(path_of("outboard-reconcile@.service")).read_text(), re.MULTILINE
+    )
+    # As systemd.service(5) tells: %i is the name behind the @, and $$ is a dollar.
+    words = [word.replace("$$", "$").replace("%i", system) for word in shlex.split(line)]
+    for name in ("outboard", "mine"):
+        (tmp_path / name).write_text('#!/bin/sh\necho "${0##*/} $*"\n')
+        (tmp_path / name).chmod(0o755)
+    for variables, name in (({}, "outboard"), ({"OUTBOARD": f"{tmp_path}/mine"}, "mine")):
+        environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", **variables}
+        done = subprocess.run(words, env=environment, capture_output=True, text=True)
+        assert done.stdout == f"{name} pool reconcile {system}\n", done.stderr
 
 
 @needs_systemd
