@@ -5,8 +5,11 @@ tells how to import it.
 """
 
 import contextlib
+import os
 import re
+import signal
 import subprocess
+import tempfile
 import time
 
 import pbs
@@ -24,20 +27,30 @@ def lease_prefix(job_id):
 
 
 def run(script, *words):
-    """Returns the status and the last line of what the script said."""
-    try:
-        done = subprocess.run(
-            [FOLDER + "/" + script, *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=PATIENCE_S,
-            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
-            universal_newlines=True,  # noqa: UP021  # `text` is younger than PBS's Python may be
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return 1, str(error)
-    return done.returncode, (done.stdout.strip().splitlines() or [""])[-1]
+    """Returns the status and the last line of what the script said. One that takes too long ends
+    with all that it has started."""
+    # Into a file: children of the script could keep a pipe open after its end.
+    with tempfile.TemporaryFile() as output:
+        try:
+            process = subprocess.Popen(
+                [FOLDER + "/" + script, *words],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
+                start_new_session=True,
+            )
+        except OSError as error:
+            return 1, str(error)
+        try:
+            status = process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired as error:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return 1, str(error)
+        output.seek(0)
+        said = output.read().decode("utf-8", "replace").strip()
+    return status, (said.splitlines() or [""])[-1]
 
 
 def start(event, job, count):
@@ -56,6 +69,8 @@ def main():
     event = pbs.event()
     job = event.job
     count = int(job.Resource_List[RESOURCE] or 0)
+    if event.type == pbs.RUNJOB and job.Variable_List.get("OUTBOARD_LEASE"):
+        job.Variable_List["OUTBOARD_LEASE"] = ""  # of the job that has submitted this one (qsub -V)
     if count > 0:
         if event.type == pbs.RUNJOB:
             start(event, job, count)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from pool_commands import fresh_seed
+from pool_daemon import until
 from pool_server import EVERYBODY, Manager, running
 
 from conftest import ROOT
@@ -38,6 +39,11 @@ class Site(NamedTuple):
     client: PoolClient
     url: str
     away: Path  # while this file exists, scripts do not reach the manager
+    stuck: Path  # a file of process ids: while it exists, `outboard` writes its own and hangs
+
+    def holders(self) -> set[str]:
+        rows = self.client.pages("/v1/leases", "leases")
+        return {row["holder"] for row in rows if row["state"] == "held" and "." in row["id"]}
 
     def held(self) -> dict[str, int]:
         """Returns the leases of jobs, and how many devices each has."""
@@ -51,10 +57,11 @@ class Site(NamedTuple):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("batch")
-    manager = Manager(folder / "m", EVERYBODY + '[users]\nada = "loopback"\n')
-    launcher, away = folder / "outboard", folder / "away"
+    manager = Manager(folder / "m", EVERYBODY + '[users]\nada = "grace"\n')
+    launcher, away, stuck = folder / "outboard", folder / "away", folder / "stuck"
     launcher.write_text(
         f'#!/bin/sh\n[ ! -e {away} ] || {{ echo "the manager is away" >&2; exit 1; }}\n'
+        f"if [ -e {stuck} ]; then echo $$ >> {stuck}; exec sleep 600; fi\n"
         f'PYTHONPATH={ROOT}/python exec {sys.executable} -m outboard "$@"\n'
     )
     launcher.chmod(0o755)
@@ -68,7 +75,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             text = file.read_text().replace("/usr/lib/outboard", f"{folder}/lib")
             file.write_text(text.replace("/run/outboard/lsf", f"{folder}/run"))
     with running(manager.local(), "n0", "n1", "n2"):
-        yield Site(folder, manager.local(), manager.url, away)
+        yield Site(folder, manager.local(), manager.url, away, stuck)
     assert manager.stop() == 0
 
 
@@ -100,11 +107,12 @@ def test_what_is_untested_says_so(name: str) -> None:
 class Event:
     """What a hook asks of `pbs.event()`. Its two answers end the hook, as in PBS."""
 
-    def __init__(self, kind: int, job_id: str, count: object) -> None:
+    def __init__(self, kind: int, job_id: str, count: object, variables: dict[str, str]) -> None:
         self.type = kind
         self.job = types.SimpleNamespace(
-            id=job_id, Job_Owner="ada@node1", Variable_List={}, Resource_List={"accelerator": count}
-        )
+            id=job_id, Job_Owner="ada@node1", Variable_List=dict(variables),
+            Resource_List={"accelerator": count},
+        )  # fmt: skip
         self.answer = ""
 
     def accept(self) -> None:
@@ -119,8 +127,10 @@ class Event:
 RUNJOB, ENDJOB = 1, 2
 
 
-def run_hook(site: Site, kind: int, job_id: str, count: object, logged: list[str]) -> Event:
-    event = Event(kind, job_id, count)
+def run_hook(
+    site: Site, kind: int, job_id: str, count: object, logged: list[str], **variables: str
+) -> Event:
+    event = Event(kind, job_id, count, variables)
     fake: Any = types.ModuleType("pbs")
     fake.RUNJOB, fake.ENDJOB, fake.LOG_ERROR = RUNJOB, ENDJOB, 0
     fake.event = lambda: event
@@ -147,6 +157,7 @@ def test_the_pbs_hook_takes_and_releases(site: Site) -> None:
     (lease,) = site.held()
     assert lease.startswith(f"pbs.server1.{number}-4-.")
     assert site.held() == {lease: 2}
+    assert site.holders() == {"certificate grace"}
     assert event.job.Variable_List == {"OUTBOARD_LEASE": lease, "OUTBOARD_POOL": site.url}
     # Two of three devices are taken, so another job goes back to the queue.
     event = run_hook(site, RUNJOB, f"{number}.server1", 2, logged)
@@ -172,6 +183,41 @@ def test_a_pbs_job_without_accelerators_does_not_ask(site: Site) -> None:
             assert (event.answer, event.job.Variable_List) == ("accepted", {})
     site.away.unlink()
     assert (site.acts(), logged) == (before, [])
+
+
+def test_a_pbs_job_has_no_lease_of_the_job_that_submitted_it(site: Site) -> None:
+    old = {"OUTBOARD_LEASE": "pbs.server1.1.1", "HOME": "/home/ada"}
+    event = run_hook(site, RUNJOB, "3.server1", 0, [], **old)
+    assert event.answer == "accepted"
+    assert event.job.Variable_List == {"OUTBOARD_LEASE": "", "HOME": "/home/ada"}
+    event = run_hook(site, ENDJOB, "3.server1", 0, [], **old)  # then PBS takes no changes
+    assert event.job.Variable_List == old
+
+
+def test_a_pbs_hook_ends_commands_that_hang(site: Site) -> None:
+    hook = site.folder / "lib" / "pbs" / "outboard_hook.py"
+    text = hook.read_text()
+    assert "PATIENCE_S = 25 " in text
+    hook.write_text(text.replace("PATIENCE_S = 25 ", "PATIENCE_S = 2 "))
+    site.stuck.touch()
+    event = run_hook(site, RUNJOB, "4.server1", 1, [])
+    pids = [int(pid) for pid in site.stuck.read_text().split()]
+    site.stuck.unlink()
+    hook.write_text(text)
+    assert "timed out after 2 seconds" in event.answer
+    assert event.job.Variable_List == {}
+    assert pids
+    for pid in pids:
+        until(lambda pid=pid: is_gone(pid), f"{pid} has ended")
+    assert site.held() == {}
+
+
+def is_gone(pid: int) -> bool:
+    """Returns whether a process has ended. Whoever adopts it may let it be a zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
 
 
 def test_a_pbs_hook_without_a_manager_keeps_the_queue_going(site: Site) -> None:
@@ -217,6 +263,7 @@ def test_lsf_scripts_take_and_release(site: Site) -> None:
     (lease,) = site.held()
     assert lease.startswith("lsf.main.4711.5.")
     assert site.held() == {lease: 2}
+    assert site.holders() == {"certificate grace"}
     assert not (site.folder / "caught").exists()
     (variables,) = (site.folder / "run").iterdir()
     modes = [path.stat().st_mode & 0o777 for path in (variables, variables.parent)]
