@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pool_server import EVERYBODY, Manager
+from pool_server import EVERYBODY, Manager, running
 
 from conftest import Outboard, clean_environment
 
@@ -19,12 +19,16 @@ JOB = """<job_list state="running"><JB_job_number>7</JB_job_number><JB_name>%s</
 
 @pytest.fixture(scope="module")
 def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Manager]:
-    """Its leases wait, as there are no devices."""
-    made = Manager(tmp_path_factory.mktemp("m"), EVERYBODY + '[users]\nada = "loopback"\n')
-    for name in ("slurm.main.7.1", "ge.main.7.0.1000000000", "ge.main.7.5.1000000000"):
-        body = {"ttl_s": 300, "for_user": "ada"}
-        assert made.local().ask("PUT", f"/v1/leases/{name}", body)["state"] == "queued"
-    yield made
+    made = Manager(tmp_path_factory.mktemp("m"), EVERYBODY)
+    with running(made.local(), "n1", devices=2):
+        for name, state, count in (
+            ("slurm.main.7.1", "held", 1),
+            ("ge.main.7.0.1000000000", "held", 1),
+            ("ge.main.7.5.1000000000", "queued", 2),
+        ):
+            body = {"ttl_s": 300, "for_user": "ada", "count": count}
+            assert made.local().ask("PUT", f"/v1/leases/{name}", body)["state"] == state
+        yield made
     assert made.stop() == 0
 
 

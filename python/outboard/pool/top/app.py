@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.reactive import var
 
 from outboard.pool.client import PoolClient
 from outboard.pool.top.feed import Feed, News, View
 from outboard.pool.top.main import MainScreen
 from outboard.pool.top.pages import DevicePage, HelpPage, LeasePage
-from outboard.pool.top.screen import Open
+from outboard.pool.top.screen import Open, PoolApp
 
 _PAGES = {"device": DevicePage, "lease": LeasePage}
 
@@ -26,11 +24,8 @@ class Told(Message):
         self.news = news
 
 
-class PoolTop(App[None]):
-    """Shows the pool of one manager. `first`: its rows as they are now.
-
-    Screens watch `news`, which is what the feed told last.
-    """
+class PoolTop(PoolApp):
+    """Shows the pool of one manager. `first`: its rows as they are now."""
 
     ENABLE_COMMAND_PALETTE = False
     TITLE = "outboard top"
@@ -39,8 +34,6 @@ class PoolTop(App[None]):
         Binding("q", "quit", "Quit"),
         Binding("ctrl+c", "quit", "Quit", show=False, priority=True),
     ]
-
-    news: var[News] = var(News(View(0, "", 0.0, (), (), ())))
 
     def __init__(self, client: PoolClient, first: View, interval_s: float) -> None:
         super().__init__()

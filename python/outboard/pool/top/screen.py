@@ -5,18 +5,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from rich.text import Text
+from textual.app import App
 from textual.message import Message
+from textual.reactive import var
 from textual.screen import Screen
 from textual.widgets import Static
 
 from outboard.pool.columns import condition, counted, printable, span
-from outboard.pool.top.feed import News
-
-if TYPE_CHECKING:
-    from outboard.pool.top.app import PoolTop
+from outboard.pool.top.feed import News, View
 
 # The heading speaks of a wait after so many intervals, and not before so many seconds: readings of
 # a large pool take some, and so do the pauses between them.
@@ -73,8 +72,14 @@ def connection(news: News, late_s: float, interval_s: float) -> str:
     return f"{how}, as of {news.view.at}"
 
 
+class PoolApp(App[None]):
+    """The part of the application that screens read: `news` is what the feed told last."""
+
+    news: var[News] = var(News(View(0, "", 0.0, (), (), ())))
+
+
 class PoolScreen(Screen[None]):
-    """A screen that shows the news of the application, PoolTop."""
+    """A screen that shows the news of its PoolApp."""
 
     def __init__(self, url: str, interval_s: float) -> None:
         super().__init__()
@@ -82,7 +87,7 @@ class PoolScreen(Screen[None]):
 
     @property
     def news(self) -> News:
-        return cast("PoolTop", self.app).news
+        return cast(PoolApp, self.app).news
 
     def on_mount(self) -> None:
         self.watch(self.app, "news", self._show)  # also at once
