@@ -176,32 +176,13 @@ class ExpressionBuilder(Transformer):  # type: ignore[type-arg]  # the stubs lea
     def ids(self, parts: list[Token]) -> list[tree.Name]:
         return [self.make_name(one) for one in parts]
 
-    def reference(self, parts: list[Any]) -> tree.Expression:
+    def reference(self, parts: list[Any]) -> tree.Reference:
         token, items = parts
         node = tree.Reference(self.place(token), self.make_name(token), items)
         inside = [one for item in items for one in (item.lower, item.upper) if one is not None]
-        self._check_items(node)
         return self._deep(node, *inside) if inside else node
 
     def old_reference(self, parts: list[Any]) -> tree.Expression:
-        self.older(parts[0], f"`{parts[0]}(..)`", f"`{parts[0]}[..]`")
-        return self.reference(parts)
-
-    def _check_items(self, node: tree.Reference) -> None:
-        ranges = [item for item in node.items if item.upper is not None]
-        if ranges and len(ranges) < len(node.items):
-            self._wrong_item(
-                node, "some positions are ranges and others are not (a region has a range in each)"
-            )
-        for item in node.items:
-            if item.upper is None and item.index is None and not item.star and not node.wrong:
-                self._wrong_item(
-                    node,
-                    "a position of a selector holds an expression (a selector names whole "
-                    "segments) write the name of an index",
-                    item.place,
-                )
-
-    def _wrong_item(self, node: tree.Reference, text: str, place: Place | None = None) -> None:
-        node.wrong = True
-        self.diagnostics.add("S003", place or node.place, text)
+        node = self.reference(parts)
+        node.parentheses = True
+        return node

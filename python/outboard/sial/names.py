@@ -8,6 +8,7 @@ from outboard.sial import tree
 from outboard.sial.declare import Declarer, Globals, wrong_sort
 from outboard.sial.diagnostics import Diagnostics
 from outboard.sial.scope import Scope
+from outboard.sial.selectors import check_form
 from outboard.sial.symbols import Array, Index, Int, Poison, Scalar, Special, Symbol
 from outboard.sial.tree import Proc
 
@@ -122,23 +123,35 @@ class _Resolver:
             case tree.NameUse():
                 return self._find(one.name, _VALUES, "a value")
             case tree.Reference():
-                good = self._find(one.name, (Array,), "an array")
-                for item in one.items:
-                    if item.star:
-                        good = (all_segments or self._no_star(item)) and good
-                    elif item.upper is not None or item.index is None:
-                        for bound in (item.lower, item.upper):
-                            good = (bound is None or self._expression(bound)) and good
-                    else:
-                        good = self._find(item.index, (Index,), "an index") and good
-                one.wrong |= not good
-                return good
+                one.wrong |= not self._reference(one, all_segments)
+                return not one.wrong
             case tree.Binary():
                 left = self._expression(one.left)
                 return self._expression(one.right) and left
             case tree.Negate() | tree.SquareRoot() | tree.Cast():
                 return self._expression(one.operand)
         return True
+
+    def _reference(self, one: tree.Reference, all_segments: bool) -> bool:
+        symbol = self.scope.find(one.name, self.diagnostics, called=one.parentheses)
+        if symbol is None:
+            # Whether its positions hold indices is open, because it may be no array at all.
+            for item in one.items:
+                for part in (item.lower, item.upper):
+                    if part is not None:
+                        self._expression(part)
+            return False
+        good = not isinstance(symbol, Poison) and self._find(one.name, (Array,), "an array")
+        check_form(one, self.diagnostics)
+        for item in one.items:
+            if item.star:
+                good = (all_segments or self._no_star(item)) and good
+            elif item.upper is not None or item.index is None:
+                for bound in (item.lower, item.upper):
+                    good = (bound is None or self._expression(bound)) and good
+            else:
+                good = self._find(item.index, (Index,), "an index") and good
+        return good
 
     def _no_star(self, item: tree.Item) -> bool:
         text = "`*` selects all segments (only allocate and deallocate do that) write an index"

@@ -11,6 +11,7 @@ from lark import Lark, Token
 from lark.exceptions import UnexpectedToken
 
 from outboard.sial import tokens
+from outboard.sial.advice import Misread, of_character
 from outboard.sial.build import Builder
 from outboard.sial.build_expressions import TooDeepError
 from outboard.sial.diagnostics import Diagnostics
@@ -57,24 +58,26 @@ def _lines(parser: Lark, text: str) -> Iterator[list[Token]]:
 
 def _parse_line(parser: Lark, builder: Builder, line: list[Token]) -> Parsed:
     before = builder.diagnostics.errors
-    if _refused(builder, line):
-        return _unreadable(builder, line)
-    state: Any = parser.parse_interactive(start="line")
-    token: Token | None = None
-    try:
-        for token in line:
-            state.feed_token(token)
-        token = None
-        node = state.feed_eof(line[-1])
-    except UnexpectedToken:
-        _unexpected(builder, line, token, state.accepts())
-        return _unreadable(builder, line)
-    except TooDeepError:
-        return _unreadable(builder, line)
-    if builder.diagnostics.errors > before and isinstance(node, Declaration | Statement):
-        node.broken = True
-    assert isinstance(node, Parsed)
-    return node
+    at = 1
+    if Misread(line, at).foreign:
+        _unexpected(builder, Misread(line, at), set())
+    elif not _refused(builder, line):
+        at = 0
+        state: Any = parser.parse_interactive(start="line")
+        try:
+            for token in line:
+                state.feed_token(token)
+                at += 1
+            node = state.feed_eof(line[-1])
+            if builder.diagnostics.errors > before and isinstance(node, Declaration | Statement):
+                node.broken = True
+            assert isinstance(node, Parsed)
+            return node
+        except UnexpectedToken:
+            _unexpected(builder, Misread(line, at), state.accepts())
+        except TooDeepError:
+            pass
+    return _unreadable(builder, Misread(line, at))
 
 
 def _refused(builder: Builder, line: list[Token]) -> bool:
@@ -85,7 +88,7 @@ def _refused(builder: Builder, line: list[Token]) -> bool:
                 "S001",
                 builder.place(token),
                 f"{_shown(token)} begins no token (outside of comments and strings SIAL has "
-                "letters, digits and operators) remove it",
+                f"letters, digits and operators) {of_character(token)}",
             )
             return True
         if token.type == "OPEN_TEXT":
@@ -115,17 +118,16 @@ def _shown(character: str) -> str:
     return f"`{character}`" if character.isprintable() else f"the character U+{ord(character):04X}"
 
 
-def _unexpected(
-    builder: Builder, line: list[Token], token: Token | None, accepted: set[str]
-) -> None:
+def _unexpected(builder: Builder, misread: Misread, accepted: set[str]) -> None:
+    line, at = misread.line, misread.at
+    token = line[at] if at < len(line) else None
     if token is None:
         last = line[-1]
         assert last.end_pos is not None
         place = builder.source.place(last.end_pos)
     else:
         place = builder.place(token)
-    first = token is line[0] or (token is line[min(1, len(line) - 1)] and line[0].type == "ID")
-    if first and line[0].type == "ID":
+    if misread.begins_nothing or (at == 0 and line[0].type == "ID"):
         why = f"`{line[0]}` begins no statement"
     elif token is not None and token.lower() in tokens.RESERVED and "ID" in accepted:
         why = f"`{token}` is a reserved word and no name"
@@ -134,14 +136,14 @@ def _unexpected(
     else:
         why = "no statement goes on like this"
     what = "the line ends too early" if token is None else f"unexpected `{token}`"
-    builder.diagnostics.add("S003", place, f"{what} ({why})")
+    builder.diagnostics.add("S003", place, f"{what} ({why}) {misread.advice()}".rstrip())
 
 
-def _unreadable(builder: Builder, line: list[Token]) -> Unreadable:
-    first = line[0]
-    word = str(first) if first.type.lower() in tokens.RESERVED else ""
-    node = Unreadable(word, builder.place(first))
-    names = [token for token in line if token.type == "ID"]
+def _unreadable(builder: Builder, misread: Misread) -> Unreadable:
+    first, *others = misread.line
+    node = Unreadable(misread.word, builder.place(first))
+    # `double precision x` declares x.
+    names = [token for token in others if token.type == "ID" and token != "precision"]
     if names:
         node.name = builder.make_name(names[0])
     return node

@@ -40,6 +40,29 @@ def counted(indices: list[Index]) -> str:
     return "1 index" if len(indices) == 1 else f"{len(indices)} indices"
 
 
+def check_form(block: tree.Reference, diagnostics: Diagnostics) -> None:
+    """Reports positions between the brackets that are neither indices nor ranges."""
+    name = block.name
+    if block.parentheses:
+        text = f"`{name.text}(..)` is an older spelling (it is accepted) write `{name.text}[..]`"
+        diagnostics.add("W01", name.place, text)
+    ranges = [item for item in block.items if item.upper is not None]
+    if ranges and len(ranges) < len(block.items):
+        text = "some positions are ranges and others are not (a region has a range in each)"
+        block.wrong = True
+        diagnostics.add("S003", block.place, text)
+        return
+    for item in block.items:
+        if item.upper is None and item.index is None and not item.star:
+            text = (
+                "a position of a selector holds an expression (a selector names whole segments) "
+                "write the name of an index"
+            )
+            block.wrong = True
+            diagnostics.add("S003", item.place, text)
+            return
+
+
 def check_selector(block: tree.Reference, diagnostics: Diagnostics) -> bool:
     """Reports a selector that does not fit its array. Returns true if it fits."""
     if block.wrong:

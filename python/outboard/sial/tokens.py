@@ -21,6 +21,9 @@ DECLARATION_WORDS = frozenset(
     moaindex mobindex laindex index subindex special proc
     """.split()
 )
+# Words that stand inside of lines.
+_INNER_WORDS = frozenset("in of sqrt".split())
+STATEMENT_WORDS = sorted(RESERVED - _INNER_WORDS)
 # Words of an older dialect that are no reserved words, and today's words.
 OLDER_WORDS = {"gpu_begin": "gpu_on", "gpu_end": "gpu_off"}
 

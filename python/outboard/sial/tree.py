@@ -72,6 +72,7 @@ class Reference(Expression):
 
     name: Name
     items: list[Item]
+    parentheses: bool = False  # the older spelling `a(i,j)`
     slice: bool = False  # it selects a part of a block by subindices
     wrong: bool = False  # a mistake was reported, so nothing else is said about it
 
