@@ -70,7 +70,7 @@ ERRORS = {
 
 WARNINGS = {
     "W01": "an older spelling",
-    "W02": "a scalar that is set in a pardo and read behind it",
+    "W02": "a variable or static that is set in a pardo and read behind it",
     "W03": "an order of powers that may surprise",
     "W04": "a local block that is written without allocate",
     "W05": "a distributed block that is read without get",
@@ -81,4 +81,5 @@ WARNINGS = {
     "W10": "a statement without effect",
     "W11": "an exit out of a pardo",
     "W12": "a predefined int or scalar that is assigned",
+    "W13": "a collective that adds a variable to itself",
 }

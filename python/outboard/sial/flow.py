@@ -1,16 +1,17 @@
-"""Warnings that follow the order of statements: fetched blocks, allocated locals, scalars of
-pardos. A loop counts as executed at least once."""
+"""Warnings that follow the order of statements: fetched blocks, allocated locals, variables and
+statics of pardos. A loop counts as executed at least once."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
 from outboard.sial import tree
+from outboard.sial.accesses import assigned_in
 from outboard.sial.calls import CallGraph
 from outboard.sial.diagnostics import Diagnostics, Note
 from outboard.sial.expressions_of import inside, read_by
 from outboard.sial.selectors import Label, labels
-from outboard.sial.symbols import Array, Scalar
+from outboard.sial.symbols import Array, Int, Scalar, Symbol
 from outboard.sial.tree import Proc
 from outboard.sial.warnings import changed_in
 
@@ -25,7 +26,7 @@ class _State:
 
     allocated: frozenset[Array] = frozenset()
     fetched: frozenset[_Block] = frozenset()
-    private: frozenset[Scalar] = frozenset()
+    private: frozenset[Symbol] = frozenset()
 
     def join(self, other: _State) -> _State:
         return _State(
@@ -46,8 +47,8 @@ def warn_flow(graph: CallGraph, diagnostics: Diagnostics) -> None:
 class _Flow:
     diagnostics: Diagnostics
     _calls: dict[tuple[Proc, _State, bool], _State] = field(default_factory=dict)
-    _pardos: dict[Scalar, tree.Loop] = field(default_factory=dict)
-    _told: set[Scalar] = field(default_factory=set)
+    _pardos: dict[Symbol, tree.Loop] = field(default_factory=dict)
+    _told: set[Symbol] = field(default_factory=set)
 
     def statements(self, body: list[tree.Statement], state: _State, pardo: bool) -> _State:
         """Returns the state behind `body`."""
@@ -81,10 +82,10 @@ class _Flow:
             end = self.statements(one.body, begin, parallel)
         result = replace(end, fetched=end.fetched & state.fetched)
         if one.word == "pardo" and not pardo:
-            scalars = {sym for sym in changed_in(one.body) if isinstance(sym, Scalar)}
-            for scalar in scalars:
-                self._pardos.setdefault(scalar, one)
-            result = replace(result, private=result.private | scalars)
+            changed = {symbol for symbol in changed_in(one.body) if _of_worker(symbol)}
+            for symbol in changed:
+                self._pardos.setdefault(symbol, one)
+            result = replace(result, private=result.private | changed)
         return result
 
     def _call(self, proc: Proc, state: _State, pardo: bool) -> _State:
@@ -115,13 +116,16 @@ class _Flow:
                 return replace(state, allocated=changed)
             case tree.Assign():
                 return self._assign(one, state, pardo)
-            case tree.AssertSame() if isinstance(one.name.symbol, Scalar):
+            case tree.AssertSame() | tree.Broadcast() if one.name.symbol:
                 return replace(state, private=state.private - {one.name.symbol})
+            case tree.Execute() if not pardo:
+                return replace(state, private=state.private - assigned_in([one]))
         return state
 
     def _assign(self, one: tree.Assign, state: _State, pardo: bool) -> _State:
         symbol = one.target.name.symbol
-        if isinstance(symbol, Scalar) and one.operator == "=" and not pardo:
+        if symbol and _of_worker(symbol) and one.operator == "=" and not pardo:
+            # One block of a static may stand for all, which a loop around it assigns.
             return replace(state, private=state.private - {symbol})
         if (
             isinstance(one.target, tree.Reference)
@@ -141,12 +145,15 @@ class _Flow:
 
     def _reads(self, one: tree.Statement, state: _State, pardo: bool) -> None:
         agrees = isinstance(one, tree.Collective | tree.AssertSame)
+        written = _written(one)
         for top in read_by(one):
+            if any(top is argument for argument in written):
+                continue
             for part in inside(top):
                 if isinstance(part, tree.Reference) and not part.wrong:
                     self._block(part, state)
-                elif isinstance(part, tree.NameUse) and not pardo and not agrees:
-                    self._scalar(part, state)
+                if isinstance(part, tree.NameUse | tree.Reference) and not pardo and not agrees:
+                    self._variable(part, state)
 
     def _block(self, part: tree.Reference, state: _State) -> None:
         if part.array.remote and not part.region and _block(part) not in state.fetched:
@@ -157,16 +164,32 @@ class _Flow:
             )
             self.diagnostics.add("W05", part.place, text)
 
-    def _scalar(self, part: tree.NameUse, state: _State) -> None:
-        scalar = part.name.symbol
-        if isinstance(scalar, Scalar) and scalar in state.private and scalar not in self._told:
-            self._told.add(scalar)
-            text = (
-                f"`{scalar.name}` is set in a pardo and read here (each worker has the value of "
-                "its own iterations) add them with `collective`"
-            )
-            note = Note("it is set in this pardo", self._pardos[scalar].place)
-            self.diagnostics.add("W02", part.place, text, note)
+    def _variable(self, part: tree.NameUse | tree.Reference, state: _State) -> None:
+        symbol = part.name.symbol
+        if symbol is None or symbol not in state.private or symbol in self._told:
+            return
+        self._told.add(symbol)
+        text = (
+            f"`{symbol.name}` is set in a pardo and read here (each worker has what its own "
+            "iterations have set) add them with `collective`"
+        )
+        note = Note("it is set in this pardo", self._pardos[symbol].place)
+        self.diagnostics.add("W02", part.place, text, note)
+
+
+def _written(one: tree.Statement) -> list[tree.Expression]:
+    """Returns the arguments of a super-instruction that it does not read."""
+    if not isinstance(one, tree.Execute) or one.special is None:
+        return []
+    pairs = zip(one.special.intents or "", one.arguments, strict=False)
+    return [argument for intent, argument in pairs if intent == "w"]
+
+
+def _of_worker(symbol: Symbol) -> bool:
+    """True for variables and statics, which each worker has for itself during a program."""
+    return isinstance(symbol, Int | Scalar) or (
+        isinstance(symbol, Array) and symbol.storage == "static"
+    )
 
 
 def _block(block: tree.Reference) -> _Block:

@@ -40,6 +40,16 @@ def _statement(one: tree.Statement, diagnostics: Diagnostics) -> None:
             names = ", ".join(SCHEDULES)
             text = f'"{one.schedule.value}" is no schedule (it is ignored) use one of {names}'
             diagnostics.add("W06", one.schedule.place, text)
+        case tree.Collective(name=target, value=tree.NameUse() as added) if (
+            added.name.symbol is target.symbol
+        ):
+            name = target.text
+            text = (
+                f"`collective {name} += {name}` adds the sum of all workers to the `{name}` of "
+                "each, so its own part counts twice (workers keep what they had) add to another "
+                "variable, which is zero before"
+            )
+            diagnostics.add("W13", one.place, text)
         case tree.GpuHint():
             text = f"`{one.word}` has no effect (the runtime copies blocks by itself) remove it"
             diagnostics.add("W10", one.place, text)
