@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import os
 import shutil
@@ -23,6 +24,7 @@ from outboard.sial.files import replace_file
 from outboard.version import version
 
 MPIS = ("openmpi", "mpich")
+SOURCES = (".sial", ".sialx")
 RANK_LOST = 4
 _LAST_STATUS = 5  # that the runtime has (apps/outboard_sial.cpp)
 _RENDEZVOUS = "UCX_RNDV_THRESH"
@@ -56,7 +58,10 @@ def compile_sources(
     # The runtime reports what is wrong with the job file.
     for name in programs if isinstance(programs, list) else []:
         source = job.parent / str(name)
-        if source.suffix not in (".sial", ".sialx") or not source.exists():
+        if source.suffix not in SOURCES:
+            continue
+        if not source.exists():
+            _only_byte_code(job, source, str(name))
             continue
         code = source.with_suffix(".sialc")
         options = Options(
@@ -73,6 +78,20 @@ def compile_sources(
         warnings += result.render()
         replace_file(code, result.code)
     return warnings
+
+
+def _only_byte_code(job: Path, source: Path, name: str) -> None:
+    """Raises OutboardError unless the byte code of a source that is missing is there."""
+    if source.with_suffix(".sialc").exists():
+        return
+    others = [one.name for one in source.parent.glob("*") if one.suffix in SOURCES]
+    near = difflib.get_close_matches(source.name, others, 1)
+    advice = f"; the nearest file is {near[0]}" if near else ""
+    raise OutboardError(
+        f"{job}: the program {name} is not there (programs lie in the folder of the job, or have "
+        f"a path from there) correct `programs`{advice}",
+        exit_code=2,
+    )
 
 
 def _is_current(code: Path, options: Options) -> bool:
@@ -139,6 +158,20 @@ def _messages_at_once(mpi: str, hosts: str, environment: dict[str, str]) -> dict
     return {_RENDEZVOUS: "inf"}
 
 
+def check_ranks(ranks: int, workers: int | None, servers: int | None) -> None:
+    """Raises OutboardError if `ranks` processes cannot be these workers and servers. One process
+    may be any number of them."""
+    if ranks == 1:
+        return
+    given = (workers or 1) + (servers or 1)
+    if given > ranks or (workers and servers and given < ranks):
+        raise OutboardError(
+            f"workers: {workers or 1}, servers: {servers or 1}, ranks: {ranks} do not fit (each "
+            f"rank is a worker or a server, and several ranks need both) use -n {given}",
+            exit_code=2,
+        )
+
+
 def run_ranks(command: Sequence[str], environment: dict[str, str]) -> int:
     """Runs a job of several ranks, passes signals on, and returns its status. A rank that was lost
     has RANK_LOST, whatever the MPI library makes of it."""
@@ -187,6 +220,13 @@ def import_line(file: Path, job: Path) -> list[str]:
 
 
 def _keys(job: Path) -> dict[str, Any]:
+    if job.suffix in (*SOURCES, ".sialc"):
+        raise OutboardError(
+            f"{job} is a program, and a job is needed (a file in TOML that gives the program its "
+            f'sizes) write {job.stem}.toml, with `sial_job = 1`, `programs = ["{job.name}"]`, '
+            "[ints] and [segments]; docs/sial/jobs.md has an example",
+            exit_code=2,
+        )
     try:
         with job.open("rb") as file:
             return tomllib.load(file)

@@ -248,6 +248,7 @@ def run(
       outboard sial run job.toml -n 8 --checkpoint 600 --resume
     """
     start = _module("outboard.sial_jobs")
+    start.check_ranks(ranks, options["workers"], options["servers"])
     warnings = start.compile_sources(job, folders, int(level), strict=strict)
     click.echo(warnings, err=True, nl=False)
     passed = ["--drop-cache"] if drop_cache else []

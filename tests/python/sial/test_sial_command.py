@@ -95,6 +95,47 @@ def test_files_that_are_something_else(
     assert "Traceback" not in result.stderr
 
 
+JOB = "sial_job = 1\nprograms = ['prodct.sial']\n[ints]\nnorb = 1\n[segments]\nao = [1]\n"
+
+
+@pytest.mark.parametrize("command", ["run", "explain"])
+def test_a_program_in_place_of_its_job(outboard: Outboard, product: Path, command: str) -> None:
+    result = outboard("sial", command, str(product))
+    assert result.returncode == 2
+    assert "is a program, and a job is needed" in result.stderr
+    assert 'programs = ["product.sial"]' in result.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "explain"])
+def test_a_program_that_is_missing(outboard: Outboard, product: Path, command: str) -> None:
+    job = product.with_name("job.toml")
+    job.write_text(JOB)
+    result = outboard("sial", command, str(job))
+    assert result.returncode == 2
+    assert "the program prodct.sial is not there" in result.stderr
+    assert "the nearest file is product.sial" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "ranks"),
+    [
+        (("-n", "2", "--workers", "2"), 3),
+        (("-n", "2", "--servers", "2"), 3),
+        (("-n", "4", "--workers", "2", "--servers", "1"), 3),
+        (("-n", "4", "--workers", "2", "--servers", "3"), 5),
+    ],
+)
+def test_ranks_that_are_no_workers_and_servers(
+    outboard: Outboard, product: Path, options: tuple[str, ...], ranks: int
+) -> None:
+    job = product.with_name("job.toml")
+    job.write_text(JOB.replace("prodct", "product"))
+    result = outboard("sial", "run", str(job), *options)
+    assert result.returncode == 2
+    assert f"use -n {ranks}" in result.stderr
+    assert not product.with_suffix(".sialc").exists(), "nothing was done"
+
+
 def test_a_folder_that_cannot_be_written(outboard: Outboard, product: Path) -> None:
     result = outboard("sial", "compile", str(product), "-o", "/nowhere/x.sialc")
     assert result.returncode == 2
