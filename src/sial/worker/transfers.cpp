@@ -280,10 +280,12 @@ void Worker::take_failure(const Message& message) {
       of_block ? name_of(message.array, geometry_.segments(message.array, message.number))
                : program_.arrays[message.array].name;
   if (message.text == "R02") {
-    failure_ += "R02 worker " + std::to_string(rank_) + " accesses " + block + " while worker " +
-                std::to_string(message.words[1]) + " accesses it at " +
-                where_text(static_cast<std::uint32_t>(message.words[0])) +
-                " (there is no barrier between the two); put a sip_barrier between them";
+    const bool other_worker = std::cmp_not_equal(message.words[1], rank_);
+    failure_ +=
+        "R02 worker " + std::to_string(rank_) + " accesses " + block + " while " +
+        (other_worker ? "worker " + std::to_string(message.words[1]) : "another iteration of it") +
+        " accesses it at " + where_text(static_cast<std::uint32_t>(message.words[0])) +
+        " (there is no barrier between the two); put a sip_barrier between them";
   } else {
     failure_ += message.text + " (" + block + ")";
   }

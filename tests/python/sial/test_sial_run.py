@@ -321,6 +321,8 @@ def test_races_between_iterations_of_two_pardos(native: paths.Native, tmp_path: 
         done = simulate(native, job, "--workers", 1, "--races", "iteration")
         assert done.returncode == status, done.stderr
         assert ("error R02" in done.stderr) == (status == 3)
+        # There is one worker only, so the message does not set it against itself.
+        assert ("while another iteration of it accesses it at p:" in done.stderr) == (status == 3)
 
 
 def test_stop_has_status_3(native: paths.Native, tmp_path: Path) -> None:
