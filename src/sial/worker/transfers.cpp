@@ -285,7 +285,9 @@ void Worker::take_failure(const Message& message) {
         "R02 worker " + std::to_string(rank_) + " accesses " + block + " while " +
         (other_worker ? "worker " + std::to_string(message.words[1]) : "another iteration of it") +
         " accesses it at " + where_text(static_cast<std::uint32_t>(message.words[0])) +
-        " (there is no barrier between the two); put a sip_barrier between them";
+        (message.instruction == message.words[0] && op != Opcode::get
+             ? " (both execute one statement); let one iteration put each block, or add with `+=`"
+             : " (there is no barrier between the two); put a sip_barrier between them");
   } else {
     failure_ += message.text + " (" + block + ")";
   }

@@ -325,6 +325,13 @@ def test_races_between_iterations_of_two_pardos(native: paths.Native, tmp_path: 
         assert ("while another iteration of it accesses it at p:" in done.stderr) == (status == 3)
 
 
+def test_a_block_that_several_iterations_put(native: paths.Native, tmp_path: Path) -> None:
+    body = "  pardo i, j\n    put e[i,i] = 1.0\n  endpardo i, j\nendsial p\n"
+    done = simulate(native, prepare(tmp_path, HEAD + body), "--races", "iteration")
+    assert done.returncode == 3
+    assert "(both execute one statement); let one iteration put each block" in done.stderr
+
+
 def test_stop_has_status_3(native: paths.Native, tmp_path: Path) -> None:
     job = prepare(tmp_path, HEAD + '  print "before"\n  stop\n  print "after"\nendsial p\n')
     done = simulate(native, job, "--workers", 3)
