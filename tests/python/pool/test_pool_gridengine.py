@@ -138,14 +138,13 @@ def test_a_job_without_accelerators_does_not_ask(site: Site) -> None:
     assert (site.asked.read_text() if site.asked.exists() else "") == before
 
 
-def test_only_hard_requests_count(site: Site) -> None:
-    """Also by the short name of the complex."""
-    script = 'echo "lease ${OUTBOARD_LEASE%.*}"'
-    job = site.cluster.submit(script, "-soft", "-l", "accelerator=1")
-    site.cluster.wait_until_over(job)
-    assert site.cluster.output(job) == "lease \n"
-    options = ("-soft", "-l", "accelerator=3", "-hard", "-l", "acc=2")
-    job = site.cluster.submit(f"{script}; sleep 2", *options)
+def test_the_complex_has_a_short_name_and_no_soft_requests(site: Site) -> None:
+    script = 'echo "lease ${OUTBOARD_LEASE%.*}"; sleep 2'
+    words = ["qsub", "-soft", "-l", "accelerator=1", "-b", "y", "/bin/true"]
+    done = subprocess.run(words, env=site.cluster.environment, capture_output=True, text=True)
+    assert "soft requests on consumables" in done.stdout + done.stderr
+    assert done.returncode != 0
+    job = site.cluster.submit(script, "-l", "acc=2")
     (lease,) = until(site.held, f"it has a lease; {site.cluster.logs()}")
     assert len(lease["devices"]) == 2
     site.cluster.wait_until_over(job)
@@ -258,7 +257,7 @@ def test_without_free_devices_a_job_waits_in_the_queue(site: Site) -> None:
 
 
 def test_reconcile_releases_what_no_job_has(site: Site) -> None:
-    alive = site.cluster.submit("sleep 300", "-l", "accelerator=1", "-N", "r <&> -27-9-30")
+    alive = site.cluster.submit("sleep 300", "-l", "accelerator=1", "-N", "r<&>-27-9-30")
     until(lambda: site.held(f"ge.test.{alive}."), "it has a lease")
     site.cluster.said("qmod", "-sj", str(alive))  # a suspended job keeps its devices
     until(lambda: "s" in site.cluster.state(alive), "it is suspended")
