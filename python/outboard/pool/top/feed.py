@@ -143,7 +143,7 @@ class Feed:
         seen = ""
         while not self._ended.is_set():
             try:
-                for event in follow(self._client, seen, self._heard):
+                for event in follow(self._client, self._heard):
                     if event.id != seen:
                         seen = event.id
                         self._changed.set()
