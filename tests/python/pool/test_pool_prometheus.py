@@ -85,6 +85,10 @@ def test_each_alert_fires_and_does_not_fire() -> None:
         ("< 0.75", "< 0.25"),
         ("for: 10m", "for: 1m"),
         ("> 0.5 * sum", "> 0.9 * sum"),
+        ("max by (job) (up", "min by (job) (up"),
+        ("and on (job) max by (job) (up", "or on (job) max by (job) (up"),
+        ("and on (job, instance) outboard_pool_leader == 1", ""),
+        ("sum by (job) (outboard_pool_leader", "max by (job) (outboard_pool_leader"),
     ],
 )
 def test_the_cases_notice_a_wrong_alert(before: str, after: str, tmp_path: Path) -> None:
