@@ -105,18 +105,18 @@ class App:
             text = f"{peer.holder} may not do this (it is for the role {route.role})"
             raise ProblemError("not-yours", f"{text}; see docs/operations.md")
         if self.manager is None:
-            return self._on_standby(route)
+            return await self._on_standby(route)
         raw = await _body(receive, headers)
         body = _decode(decoder, raw) if decoder else None
         query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
         request = Request(peer, names, query, body, scope["state"].get("transport"))
         return await route.handler(self.manager, request)
 
-    def _on_standby(self, route: Route) -> Response:
+    async def _on_standby(self, route: Route) -> Response:
         if route.handler is public.healthz:
             return answer(Alive("standby", self._version))
         if route.handler is public.metrics:
-            return public.metrics_response(self._metrics)
+            return public.metrics_response(await self._metrics.scrape())
         raise self._refuse()
 
     def _find(self, path: str) -> tuple[_Place, tuple[str, ...]]:

@@ -71,12 +71,9 @@ async def heartbeat(manager: Manager, request: Request) -> Response:
     name, body = own_name(request), request.body
     assert isinstance(body, HeartbeatBody)
     reports = tuple(device.report() for device in body.devices)
-    for device in body.devices:
-        working = sum(session.busy for session in device.sessions)
-        use = DeviceUse(device.busy, device.memory_used_bytes, len(device.sessions), working)
-        manager.metrics.reported(name, device.id, use)
     beat = Heartbeat(name, body.instance, body.seq, body.rev, reports)
     told = await manager.do(beat, _show)
+    manager.metrics.reported(name, _uses(body))
     quiet = not manager.waits.daemon_changed(name, body.rev)
     if body.wait_s and quiet and not manager.stopping:
         with manager.watching(request.peer, "daemon", name) as change:
@@ -84,6 +81,18 @@ async def heartbeat(manager: Manager, request: Request) -> Response:
         told = await manager.do(lambda state: _desired(state, name))
     manager.waits.know(name, told.rev)
     return answer(told)
+
+
+def _uses(body: HeartbeatBody) -> dict[str, DeviceUse]:
+    return {
+        device.id: DeviceUse(
+            device.busy,
+            device.memory_used_bytes,
+            len(device.sessions),
+            sum(session.busy for session in device.sessions),
+        )
+        for device in body.devices
+    }
 
 
 def _show(state: State, told: Any) -> Any:
@@ -101,5 +110,4 @@ async def deregister(manager: Manager, request: Request) -> Response:
     name = own_name(request)
     instance = check_id(request.text("instance", "-"))
     await manager.do(DeregisterDaemon(name, instance))
-    manager.metrics.forget(name)
     return nothing()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter as Tally
+from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from prometheus_client import (
@@ -80,6 +82,7 @@ class Metrics:
         build = self._gauge("outboard_pool_build_info", "The manager's version.", "version")
         build.labels(version).set(1)
         self._reports: dict[str, dict[str, DeviceUse]] = {}
+        self._scrape = asyncio.Lock()
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(name, text, labels, registry=self._registry)
@@ -116,20 +119,24 @@ class Metrics:
     def answered(self, status: int) -> None:
         self._requests.labels(str(status)).inc()
 
-    def reported(self, daemon: str, device: str, use: DeviceUse) -> None:
-        self._reports.setdefault(daemon, {})[device] = use
+    def reported(self, daemon: str, uses: dict[str, DeviceUse]) -> None:
+        """`uses`: of all devices that a heartbeat has named, which the core has accepted."""
+        self._reports[daemon] = uses
 
-    def use_of(self, daemon: str, device: str) -> DeviceUse | None:
-        """Returns None if the daemon has sent no heartbeat since it registered. Any thread."""
-        return self._reports.get(daemon, {}).get(device)
+    def use_of(self, state: State, device: str) -> DeviceUse | None:
+        """Returns None if the device is lost, or its daemon has sent no heartbeat since it
+        registered. In the writer's thread."""
+        if health(state, device) is Health.LOST:
+            return None
+        return self._reports.get(state.devices[device].daemon, {}).get(device)
 
     def forget(self, daemon: str) -> None:
         self._reports.pop(daemon, None)
 
     def fill(self, state: State) -> None:
         """Sets the gauges. In the writer's thread."""
-        gauges = (self._devices, self._leases, self._queue, self._oldest, self._up, self._open)
-        for gauge in gauges:
+        pool = (self._devices, self._leases, self._queue, self._oldest)
+        for gauge in (*pool, self._up, self._open, self._busy, self._memory):
             gauge.clear()
         devices: Tally[tuple[str, str]] = Tally()
         for name, record in state.devices.items():
@@ -139,6 +146,9 @@ class Metrics:
             devices[record.kind, allocation(state, name) if well is Health.OK else well] += 1
             self._up.labels(name).set(well is Health.OK)
             self._open.labels(name).set(record.admin is Admin.OPEN)
+            if use := self.use_of(state, name):
+                self._busy.labels(name).set(use.busy)
+                self._memory.labels(name).set(use.memory_bytes)
         for (kind, where), count in devices.items():
             self._devices.labels(kind, where).set(count)
         leases = Tally(
@@ -162,12 +172,10 @@ class Metrics:
             self._queue.labels(kind).set(len(times_ms))
             self._oldest.labels(kind).set(max(0, state.now_ms - min(times_ms)) / 1000)
 
-    def text(self) -> bytes:
-        """Returns what a scrape gets. In the event loop, after fill()."""
-        self._busy.clear()
-        self._memory.clear()
-        for devices in self._reports.values():
-            for device, use in devices.items():
-                self._busy.labels(device).set(use.busy)
-                self._memory.labels(device).set(use.memory_bytes)
-        return generate_latest(self._registry)
+    async def scrape(self, fill: Callable[[], Awaitable[None]] | None = None) -> bytes:
+        """Returns what Prometheus gets. `fill`: makes the writer call fill(); None: this manager
+        has no state. Another scrape must not clear the gauges before this one has read them."""
+        async with self._scrape:
+            if fill is not None:
+                await fill()
+            return generate_latest(self._registry)

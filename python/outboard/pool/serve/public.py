@@ -5,7 +5,6 @@ from __future__ import annotations
 from outboard.pool.serve.answers import Alive
 from outboard.pool.serve.exchange import Request, Response, answer
 from outboard.pool.serve.manager import Manager
-from outboard.pool.serve.metrics import Metrics
 from outboard.pool.serve.problems import ProblemError
 
 
@@ -21,12 +20,12 @@ async def readyz(manager: Manager, request: Request) -> Response:
 
 
 async def metrics(manager: Manager, request: Request) -> Response:
-    await manager.do(manager.metrics.fill)
-    return metrics_response(manager.metrics)
+    found = manager.metrics
+    return metrics_response(await found.scrape(lambda: manager.do(found.fill)))
 
 
-def metrics_response(found: Metrics) -> Response:
-    return Response(200, found.text(), "text/plain; version=0.0.4; charset=utf-8")
+def metrics_response(text: bytes) -> Response:
+    return Response(200, text, "text/plain; version=0.0.4; charset=utf-8")
 
 
 async def openapi(manager: Manager, request: Request) -> Response:

@@ -68,11 +68,11 @@ async def device(manager: Manager, request: Request) -> Response:
 
 def device_row(manager: Manager, state: State, name: str, peer: Peer | None) -> DeviceRow:
     """`peer`: sees who holds it if that is himself, or if he sees everything; None sees nothing."""
-    record, live = state.devices[name], state.live_devices[name]
-    leases = [state.leases[h.lease] for h in live.handles.values()]
+    record = state.devices[name]
+    leases = [state.leases[h.lease] for h in state.live_devices[name].handles.values()]
     shown = [x for x in leases if peer is not None and (sees_all(peer) or x.holder == peer.holder)]
     daemon = state.daemons[record.daemon]
-    use = None if live.lost else manager.metrics.use_of(record.daemon, name)
+    use = manager.metrics.use_of(state, name)
     return DeviceRow(
         record.id,
         record.daemon,
