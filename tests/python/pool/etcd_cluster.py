@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import atexit
+import base64
 import contextlib
 import json
 import os
 import signal
 import ssl
 import subprocess
+import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -120,6 +124,50 @@ class EtcdCluster:
         for member in self.members:
             if member.process is not None and member.process.poll() is None:
                 member.kill()
+
+
+class HoldingProxy(ThreadingHTTPServer):
+    """Passes requests on to a member of etcd. Holds those that read below a word of a key while
+    `holds` is set; `held` tells that there was one."""
+
+    daemon_threads = True
+
+    def __init__(self, member: Member, word: bytes) -> None:
+        self.member, self.word = member, word
+        self.holds, self.held, self.goes_on = (threading.Event() for _ in range(3))
+        super().__init__(("127.0.0.1", 0), _Passing)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def port(self) -> int:
+        return self.server_address[1]
+
+
+class _Passing(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: HoldingProxy
+
+    def do_POST(self) -> None:
+        proxy = self.server
+        data = self.rfile.read(int(self.headers["content-length"]))
+        key = base64.b64decode(json.loads(data).get("key", ""))
+        if self.path.endswith("/range") and proxy.word in key and proxy.holds.is_set():
+            proxy.held.set()
+            proxy.goes_on.wait()
+        request = urllib.request.Request(proxy.member.url + self.path, data)
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                status, body = answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            status, body = error.code, error.read()
+        with contextlib.suppress(OSError):  # whoever asked may have given up
+            self.send_response(status)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Tests print nothing of it."""
 
 
 @contextlib.contextmanager

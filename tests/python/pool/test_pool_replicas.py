@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import json
 import random
 import signal
 import threading
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from etcd_cluster import EtcdCluster, etcd_cluster, needs_etcd
+from etcd_cluster import EtcdCluster, HoldingProxy, etcd_cluster, needs_etcd
 from pool_commands import fresh_seed
 from pool_server import EVERYBODY, FakeDaemon, Manager, running
 
@@ -302,3 +303,50 @@ def test_etcd_is_away_and_comes_back(site: Site, daemons: list[FakeDaemon]) -> N
     site.etcd.wait()
     assert site.held("kept") == handles
     assert site.acquire("again")["state"] == "held"
+
+
+def test_slow_reads_of_the_record_hold_nobody_else_back(tmp_path: Path) -> None:
+    """While etcd does not answer such reads, many of them, the leader grants and tells."""
+    with etcd_cluster(tmp_path / "etcd", 1) as etcd:
+        proxy = HoldingProxy(etcd.members[0], b"/audit/")
+        state = ("--state", f"etcd://127.0.0.1:{proxy.port}/slow")
+        manager = Manager(tmp_path / "m", EVERYBODY, None, *state, "--signing-keys",
+                          str(tmp_path / "keys"))  # fmt: skip
+        client = manager.client()
+        _wait(lambda: client.raw("GET", "/readyz")[0] == 200)
+        with running(client, "n1"):
+            proxy.holds.set()
+            answers: list[tuple[int, bytes]] = []
+            enough = threading.Event()
+
+            def ask() -> None:
+                own = manager.client()
+                while not enough.is_set():
+                    answers.append(own.raw("GET", "/v1/audit", None, 120))
+
+            asking = [threading.Thread(target=ask) for _ in range(4)]
+            for thread in asking:
+                thread.start()
+            assert proxy.held.wait(60)
+            for number in range(12):
+                lease = f"/v1/leases/l{number}"
+                assert client.ask("PUT", lease, {"wait_s": 20}, wait_s=20)["state"] == "held"
+                client.ask("DELETE", lease)
+                client.ask("GET", "/v1/devices")
+            during = len(answers)
+            enough.set()
+            for thread in asking:
+                thread.join()
+            # One read waits 5 s. In the way of grants, there was one before each grant.
+            assert during < 12
+            assert {json.loads(raw)["type"] for _, raw in answers} == {
+                "urn:outboard:problem:storage"
+            }
+            assert {status for status, _ in answers} == {503}
+            proxy.holds.clear()
+            proxy.goes_on.set()
+            verbs = [r["verb"] for r in client.ask("GET", "/v1/audit")["records"]]
+            assert verbs.count("grant") == 12
+        assert manager.stop() == 0
+        proxy.shutdown()
+        proxy.server_close()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from outboard.pool.core.commands import Command
+from outboard.pool.core.records import Audit
 from outboard.pool.core.replies import Problem
 from outboard.pool.core.state import State
 from outboard.pool.serve.metrics import Metrics
@@ -16,7 +18,7 @@ from outboard.pool.serve.problems import ProblemError
 from outboard.pool.serve.settings import Settings
 from outboard.pool.serve.waits import Waits
 from outboard.pool.serve.writer import Writer
-from outboard.pool.store.base import Store
+from outboard.pool.store.base import Store, StoreError
 from outboard.pool.tokens import Signer
 
 MOST_POLLS = 256  # of one holder at a time
@@ -40,6 +42,7 @@ class Manager:
         self.description = b"{}"  # of the interface, in OpenAPI
         self.stopping = False
         self._polls: dict[str, int] = {}
+        self.reader = ThreadPoolExecutor(1, "reader")  # of a remote store
 
     def now_ms(self) -> int:
         return self.writer.clock.now_ms()
@@ -55,17 +58,36 @@ class Manager:
             raise RefusedError(value)
         return value
 
+    async def audits(self, after: int, limit: int, who: str) -> list[Audit]:
+        """As Store.audits(), and the writer goes on while a remote store is slow. Raises for
+        problems."""
+        try:
+            if self.store.remote:
+                loop = asyncio.get_running_loop()
+                facts = (after, limit, who)
+                return await loop.run_in_executor(self.reader, self.store.audits, *facts)
+            found: list[Audit] = await self.do(lambda state: self.store.audits(after, limit, who))
+        except StoreError as error:
+            text = f"the records cannot be read ({error}) ask again later"
+            raise ProblemError("storage", text) from error
+        return found
+
     @contextlib.contextmanager
     def watching(self, peer: Peer, kind: str, name: str) -> Iterator[asyncio.Future[None]]:
         """As Waits.watching(); a holder has a limited number of requests that wait."""
+        with self.counted(peer, kind != "daemon"), self.waits.watching(kind, name) as change:
+            yield change
+
+    @contextlib.contextmanager
+    def counted(self, peer: Peer, limited: bool = True) -> Iterator[None]:
+        """Counts a request that waits. Raises ProblemError if its holder has too many."""
         count = self._polls.get(peer.holder, 0)
-        if count >= MOST_POLLS and kind != "daemon":
+        if count >= MOST_POLLS and limited:
             why = f"{peer.holder} has {count} requests that wait"
             raise ProblemError("too-many-waiting", f"the request cannot wait ({why}) ask later")
         self._polls[peer.holder] = count + 1
         try:
-            with self.waits.watching(kind, name) as change:
-                yield change
+            yield
         finally:
             left = self._polls[peer.holder] - 1
             if left:

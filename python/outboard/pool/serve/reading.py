@@ -262,10 +262,11 @@ async def audit(manager: Manager, request: Request) -> Response:
     limit = _limit(request)
     who = "" if sees_all(request.peer) else request.peer.holder
     wait_s = request.number("wait_s", 0, 0, 30)
-    records = await manager.do(lambda state: manager.store.audits(after, limit, who))
-    if not records and wait_s and not manager.stopping:
-        await manager.waits.wait_any(wait_s)
-        records = await manager.do(lambda state: manager.store.audits(after, limit, who))
+    with manager.counted(request.peer):
+        records = await manager.audits(after, limit, who)
+        if not records and wait_s and not manager.stopping:
+            await manager.waits.wait_any(wait_s)
+            records = await manager.audits(after, limit, who)
     more = str(records[-1].rev) if len(records) >= limit else ""
     return answer(AuditPage(records=records, next=more))
 

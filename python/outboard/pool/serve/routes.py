@@ -145,6 +145,7 @@ ROUTES = (
         "GET", "/v1/audit", reading.audit, None, "Acts on record; the own ones for users.",
         {200: answers.AuditPage},
         params=(Param("after", _SINCE, "Revisions above this one."), _PAGE[1], _wait()),
+        problems=("too-many-waiting",),
     ),
     Route(
         "GET", "/v1/backup", acting.backup, Role.ADMIN, "A copy of the store.", {200: bytes},

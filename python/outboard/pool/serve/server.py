@@ -305,6 +305,8 @@ async def _shut_down(manager: Manager | None, listeners: list[_Listener]) -> Non
                 await asyncio.sleep(0.02)
     for task in list(state.tasks):
         task.cancel()
+    if manager is not None:
+        manager.reader.shutdown(wait=False, cancel_futures=True)
     for connection in list(state.connections):
         if isinstance(connection, ManagerProtocol):
             connection.transport.abort()

@@ -14,7 +14,10 @@ class StoreError(Exception):
 
 
 class Store(Protocol):
-    """Called by one thread."""
+    """Called by one thread, but for what says otherwise. `remote`: audits() waits for a network, so
+    it is called by a thread of its own, beside the one that commits."""
+
+    remote: bool
 
     def load(self, config: Config) -> State:
         """Returns the stored tables. The command `Start` makes the rest of the state."""
@@ -35,7 +38,7 @@ class Store(Protocol):
 
     def audits(self, after: int, limit: int, who: str) -> list[Audit]:
         """Returns about `limit` records of revisions above `after`, in order; of the actor `who`,
-        or of all if it is empty. No revision is cut."""
+        or of all if it is empty. No revision is cut. Raises StoreError if they cannot be read."""
         ...
 
     def usage(self, by: str, since_ms: int, now_ms: int, who: str) -> list[tuple[str, int, float]]:

@@ -80,12 +80,16 @@ Rows = dict[str, bytes | None]  # key below the prefix -> its value; None: the k
 
 class EtcdStore:
     """Only the leader writes: each transaction compares the place of the leader. A copy of the
-    tables in memory serves questions about use."""
+    tables in memory serves questions about use. Threads: one; audits() another one."""
+
+    remote = True
 
     def __init__(self, address: EtcdAddress, leadership: Leadership) -> None:
         self.address = address
         self._prefix = address.prefix.encode() + b"/"
         self._gateway, self._leadership = EtcdGateway(address), leadership
+        self._reads = EtcdGateway(address)
+        self._whole = 0  # all records up to this revision are rows, and none is in the journal
         self._encode = msgspec.json.Encoder().encode
         self._meta: bytes | None = None
         self._now = Meta(_VERSION, 0, 0, 0)
@@ -108,6 +112,7 @@ class EtcdStore:
         copy.rev = self._now.rev
         copy.now_ms = max(self._now.now_ms, self._leadership.time_ms())
         self._failed = ""
+        self._whole = copy.rev
         return copy.load(config)
 
     def commit(self, rev: int, now_ms: int, changes: list[Change]) -> None:
@@ -133,6 +138,7 @@ class EtcdStore:
         except StoreError as error:
             self._failed = str(error)
             raise
+        self._whole = meta.rev
 
     def check(self, now_ms: int) -> None:
         if now_ms:
@@ -141,10 +147,12 @@ class EtcdStore:
 
     def audits(self, after: int, limit: int, who: str) -> list[Audit]:
         begin, end = self._key(f"audit/{after + 1:0{_DIGITS}}"), past(self._key("audit/"))
+        whole = self._whole
         found: list[Audit] = []
-        for kv in self._gateway.between(begin, end, _READ_S, _AUDIT_PAGE):
+        for kv in self._reads.between(begin, end, _READ_S, _AUDIT_PAGE):
+            self._leadership.check()  # a process that ends must not read on
             records = msgspec.json.decode(decoded(kv["value"]), type=list[Audit])
-            found += [r for r in records if r.rev > after and who in ("", r.actor)]
+            found += [r for r in records if after < r.rev <= whole and who in ("", r.actor)]
             if len(found) > limit:
                 break
         return whole_revisions(found[:limit], limit)
@@ -159,6 +167,7 @@ class EtcdStore:
         """Gives the place of the leader free."""
         self._leadership.resign()
         self._gateway.close()
+        self._reads.close()
 
     def _rows(self, changes: list[Change]) -> Rows:
         """Returns what the changes make of the keys, as the copy has it."""

@@ -29,6 +29,8 @@ class MemoryStore:
     `exclusive`: the epoch that has a device alone. `held`: who had a device, by device and epoch.
     """
 
+    remote = False
+
     def __init__(self) -> None:
         self.rev = 0
         self.now_ms = 0

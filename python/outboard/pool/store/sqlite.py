@@ -76,6 +76,8 @@ class SqliteStore:
     The file is for its owner only. A second manager on the same file is refused.
     """
 
+    remote = False
+
     def __init__(self, path: Path) -> None:
         """Raises StoreError if the file cannot be opened or is of a newer version."""
         self._encode = msgspec.json.Encoder().encode
