@@ -19,7 +19,7 @@ from outboard.pool.store.memory import MemoryStore
 
 # Modules that compute, and do nothing else.
 PURE = {"__future__", "collections.abc", "dataclasses", "enum", "heapq", "statistics", "typing"}
-PURE |= {"itertools", "msgspec", "msgspec.structs"}
+PURE |= {"itertools", "msgspec", "msgspec.structs", "operator"}
 
 
 def _imported(file: Path) -> set[str]:

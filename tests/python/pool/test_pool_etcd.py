@@ -16,7 +16,7 @@ from pool_commands import SECOND, Pool, fresh_seed
 from outboard.commands.pool import command
 from outboard.errors import OutboardError
 from outboard.pool.core.commands import BanUser, UnbanUser
-from outboard.pool.core.records import Audit, Handle, Quota
+from outboard.pool.core.records import TABLES, Audit, Handle, Quota
 from outboard.pool.core.state import Config, State
 from outboard.pool.core.transaction import Change
 from outboard.pool.serve.standby import share_keys
@@ -29,7 +29,6 @@ from outboard.pool.store.memory import MemoryStore
 from outboard.pool.tokens import Signer
 
 pytestmark = needs_etcd
-TABLES = "daemons devices leases handles accounts quotas reservations bans".split()
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +96,7 @@ def test_a_random_history_is_that_of_the_store_in_memory(store: EtcdStore) -> No
             pool.beat_all()
     other, state = reread(store)
     for table in TABLES:
-        assert getattr(state, table) == getattr(memory.load(Config()), table), table
+        assert getattr(state, table.name) == getattr(memory.load(Config()), table.name), table
     assert (state.rev, state.now_ms) == (memory.rev, memory.now_ms)
     assert other.audits(0, 10_000, "") == memory.audits(0, 10_000, "")
     middle = memory.audit[len(memory.audit) // 2].rev

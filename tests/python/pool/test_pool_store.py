@@ -18,14 +18,12 @@ from etcd_cluster import EtcdCluster, etcd_cluster, leading_store, needs_etcd
 from pool_commands import SECOND, Pool, fresh_seed
 
 from outboard.pool.core.commands import BanUser, Grow, SetQuota, SetReservation, UnbanUser
-from outboard.pool.core.records import Handle, Quota, Reservation, Selector
+from outboard.pool.core.records import TABLES, Handle, Quota, Reservation, Selector
 from outboard.pool.core.state import Config, State
 from outboard.pool.core.transaction import Change
 from outboard.pool.store.base import Store, StoreError
 from outboard.pool.store.memory import MemoryStore
 from outboard.pool.store.sqlite import SqliteStore
-
-TABLES = "daemons devices leases handles accounts quotas reservations bans".split()
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +48,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 def assert_same(loaded: State, state: State) -> None:
     assert loaded.rev == state.rev
     for table in TABLES:
-        assert getattr(loaded, table) == getattr(state, table), table
+        assert getattr(loaded, table.name) == getattr(state, table.name), table
 
 
 def test_loading_gives_what_the_core_has(store: Store) -> None:

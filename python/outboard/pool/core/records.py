@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -37,6 +40,10 @@ class Spread(StrEnum):
 
 class Record(msgspec.Struct, frozen=True, gc=False):
     """A value. No record reaches itself, so the garbage collector need not look at it."""
+
+
+class Row(Record, frozen=True):
+    """A record of one of TABLES."""
 
 
 class Selector(Record, frozen=True):
@@ -89,7 +96,7 @@ class Demand(Record, frozen=True):
     arrived_rev: int  # who came first, if the times are equal
 
 
-class Lease(Record, frozen=True):
+class Lease(Row, frozen=True):
     id: str
     holder: str
     request: Request
@@ -103,7 +110,7 @@ class Lease(Record, frozen=True):
     parts: tuple[str, ...] = ()  # grown so far, so that a repeated request grows nothing
 
 
-class Handle(Record, frozen=True):
+class Handle(Row, frozen=True):
     """One device of a lease, from its grant until its daemon has confirmed its end."""
 
     device: str
@@ -123,7 +130,7 @@ class Handle(Record, frozen=True):
         return self.end_rev == 0
 
 
-class Device(Record, frozen=True):
+class Device(Row, frozen=True):
     """One accelerator. `floor`: the least epoch that its daemon serves."""
 
     id: str
@@ -140,7 +147,7 @@ class Device(Record, frozen=True):
     last_break_ms: int = 0
 
 
-class Daemon(Record, frozen=True):
+class Daemon(Row, frozen=True):
     name: str
     instance: str
     wire: tuple[int, ...]
@@ -150,7 +157,7 @@ class Daemon(Record, frozen=True):
     labels: dict[str, str]
 
 
-class Account(Record, frozen=True):
+class Account(Row, frozen=True):
     """The use of devices by one user, or by all of them (name ""). Uses are device-ms."""
 
     name: str
@@ -162,7 +169,7 @@ class Account(Record, frozen=True):
     running: int = 0  # devices held since then, per mille
 
 
-class Quota(Record, frozen=True):
+class Quota(Row, frozen=True):
     """Limits of a user (`user:NAME`) or of a group (`group:NAME`). 0: no limit."""
 
     name: str
@@ -171,7 +178,7 @@ class Quota(Record, frozen=True):
     waiting: int = 0
 
 
-class Reservation(Record, frozen=True):
+class Reservation(Row, frozen=True):
     """`count` devices that are kept for users from `start_ms` until `end_ms`."""
 
     id: str
@@ -182,7 +189,7 @@ class Reservation(Record, frozen=True):
     end_ms: int
 
 
-class Ban(Record, frozen=True):
+class Ban(Row, frozen=True):
     user: str
     reason: str
 
@@ -194,3 +201,33 @@ class Audit(Record, frozen=True):
     verb: str
     object: str
     detail: str = ""
+
+
+Key = str | tuple[str, int]
+
+
+class Table(NamedTuple):
+    """`name`: in State and in stores. `fields`: of a record, which together are its key."""
+
+    name: str
+    record: type[Row]
+    fields: tuple[str, ...]
+    key: Callable[[Any], Key]
+
+
+def _table(name: str, record: type[Row], *fields: str) -> Table:
+    return Table(name, record, fields, attrgetter(*fields))
+
+
+# All that survives a restart, beside acts, which are written once and never read by the core.
+TABLES = (
+    _table("daemons", Daemon, "name"),
+    _table("devices", Device, "id"),
+    _table("leases", Lease, "id"),
+    _table("handles", Handle, "device", "epoch"),
+    _table("accounts", Account, "name"),
+    _table("quotas", Quota, "name"),
+    _table("reservations", Reservation, "id"),
+    _table("bans", Ban, "user"),
+)
+TABLE_OF = {table.record: table for table in TABLES}

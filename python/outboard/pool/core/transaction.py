@@ -4,18 +4,7 @@ from __future__ import annotations
 
 import heapq
 
-from outboard.pool.core.records import (
-    Account,
-    Audit,
-    Ban,
-    Daemon,
-    Device,
-    Handle,
-    Lease,
-    Quota,
-    Record,
-    Reservation,
-)
+from outboard.pool.core.records import TABLE_OF, Audit, Handle, Key, Record, Row
 from outboard.pool.core.replies import DesiredChanged, LeaseChanged, Notice
 from outboard.pool.core.state import State
 
@@ -24,11 +13,8 @@ class Change(Record, frozen=True):
     """One row of a stored table. `record` None: the row goes."""
 
     table: str
-    key: str | tuple[str, int]
+    key: Key
     record: Record | None
-
-
-Row = Daemon | Device | Lease | Handle | Account | Quota | Reservation | Ban
 
 
 class Transaction:
@@ -38,36 +24,19 @@ class Transaction:
         self.state = state
         self.now_ms = now_ms
         self.rev = state.rev + 1
-        self._changed: dict[tuple[str, str | tuple[str, int]], Record | None] = {}
+        self._changed: dict[tuple[str, Key], Record | None] = {}
         self._audit: list[Audit] = []
         self._leases: dict[str, None] = {}
         self._daemons: dict[str, None] = {}
 
     def put(self, record: Row) -> None:
-        state = self.state
-        if isinstance(record, Lease):
-            state.leases[record.id] = record
-            self._note("leases", record.id, record)
-        elif isinstance(record, Handle):
+        if isinstance(record, Handle):
             self._put_handle(record)
-        elif isinstance(record, Device):
-            state.devices[record.id] = record
-            self._note("devices", record.id, record)
-        elif isinstance(record, Account):
-            state.accounts[record.name] = record
-            self._note("accounts", record.name, record)
-        elif isinstance(record, Daemon):
-            state.daemons[record.name] = record
-            self._note("daemons", record.name, record)
-        elif isinstance(record, Quota):
-            state.quotas[record.name] = record
-            self._note("quotas", record.name, record)
-        elif isinstance(record, Reservation):
-            state.reservations[record.id] = record
-            self._note("reservations", record.id, record)
-        else:
-            state.bans[record.user] = record
-            self._note("bans", record.user, record)
+            return
+        table = TABLE_OF[type(record)]
+        key = table.key(record)
+        getattr(self.state, table.name)[key] = record
+        self._note(table.name, key, record)
 
     def delete_lease(self, lease: str) -> None:
         del self.state.leases[lease]
@@ -118,5 +87,5 @@ class Transaction:
             del self.state.live_leases[handle.lease].handles[key]
         self._note("handles", key, handle)
 
-    def _note(self, table: str, key: str | tuple[str, int], record: Record | None) -> None:
+    def _note(self, table: str, key: Key, record: Record | None) -> None:
         self._changed[table, key] = record

@@ -13,18 +13,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from outboard.pool.core.records import (
-    Account,
-    Audit,
-    Ban,
-    Daemon,
-    Device,
-    Handle,
-    Lease,
-    Quota,
-    Record,
-    Reservation,
-)
+from outboard.pool.core.records import TABLES, Audit, Handle
 from outboard.pool.core.state import Config, State
 from outboard.pool.core.transaction import Change
 from outboard.pool.store.base import StoreError, whole_revisions
@@ -52,16 +41,6 @@ _READ_S = 5.0
 _AUDIT_PAGE = 20  # rows of an answer
 _AUDITS_OF_A_ROW = 100  # a commit may have thousands, and a row must fit into a request
 _DIGITS = 16  # of a number in a key, so that keys have the order of numbers
-_RECORDS: dict[str, type[Record]] = {
-    "daemons": Daemon,
-    "devices": Device,
-    "leases": Lease,
-    "handles": Handle,
-    "accounts": Account,
-    "quotas": Quota,
-    "reservations": Reservation,
-    "bans": Ban,
-}
 
 
 class Meta(msgspec.Struct, frozen=True):
@@ -102,10 +81,9 @@ class EtcdStore:
         if self._now.journal:
             self._replay()
         copy = self._copy = MemoryStore()
-        for table, kind in _RECORDS.items():
-            decode = msgspec.json.Decoder(kind).decode
-            records = [decode(raw) for _, raw in self._below(f"row/{table}/")]
-            copy.take_table(table, records)
+        for table in TABLES:
+            decode = msgspec.json.Decoder(table.record).decode
+            copy.take_table(table, [decode(raw) for _, raw in self._below(f"row/{table.name}/")])
         for key, raw in self._below("held/"):
             device, _, epoch = key.removeprefix("held/").rpartition("/")
             copy.held[device, int(epoch)] = msgspec.json.decode(raw, type=Held)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from outboard.pool.core.records import Audit, Handle
+from outboard.pool.core.records import TABLES, Audit, Handle, Lease, Table
 from outboard.pool.core.state import Config, State
 from outboard.pool.core.transaction import Change
 from outboard.pool.store.base import StoreError, whole_revisions
@@ -34,10 +34,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self.rev = 0
         self.now_ms = 0
-        self.tables: dict[str, dict[Any, Any]] = {
-            name: {}
-            for name in "daemons devices leases handles accounts quotas reservations bans".split()
-        }
+        self.tables: dict[str, dict[Any, Any]] = {table.name: {} for table in TABLES}
         self.audit: list[Audit] = []
         self.exclusive: dict[str, int] = {}
         self.held: dict[tuple[str, int], Held] = {}
@@ -48,14 +45,14 @@ class MemoryStore:
             setattr(state, name, dict(table))
         return state
 
-    def take_table(self, name: str, records: list[Any]) -> None:
+    def take_table(self, table: Table, records: list[Any]) -> None:
         """Fills an empty table with what another store has, in the order of that store's load()."""
-        if name == "handles":
+        if table.record is Handle:
             records.sort(key=lambda handle: (handle.device, handle.epoch))
             self.exclusive = {h.device: h.epoch for h in records if h.exclusive}
-        elif name == "leases":
+        elif table.record is Lease:
             records.sort(key=lambda lease: (lease.arrived_ms, lease.id))
-        self.tables[name] = {_key(name, record): record for record in records}
+        self.tables[table.name] = {table.key(record): record for record in records}
 
     def refuse(self, rev: int, changes: list[Change]) -> None:
         """Raises StoreError if commit() must not take these changes."""
@@ -133,9 +130,3 @@ class MemoryStore:
         if handle.exclusive:
             self.exclusive[handle.device] = handle.epoch
         self.tables["handles"][key] = handle
-
-
-def _key(table: str, record: Any) -> Any:
-    if table == "handles":
-        return record.device, record.epoch
-    return getattr(record, "user" if table == "bans" else "id" if hasattr(record, "id") else "name")

@@ -8,18 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from outboard.pool.core.records import (
-    Account,
-    Audit,
-    Ban,
-    Daemon,
-    Device,
-    Handle,
-    Lease,
-    Quota,
-    Record,
-    Reservation,
-)
+from outboard.pool.core.records import TABLES, Audit, Device, Handle, Lease
 from outboard.pool.core.state import Config, State
 from outboard.pool.core.transaction import Change
 from outboard.pool.store.base import StoreError, whole_revisions
@@ -60,14 +49,20 @@ create table held(device text not null, epoch integer not null, lease text not n
 create index held_granted on held(granted);
 create index audit_rev on audit(rev)
 """
-# A store table: its SQL table and key, the type of its records, and the upsert.
-_PLAIN: dict[str, tuple[str, str, type[Record]]] = {
-    "daemons": ("daemon", "name", Daemon),
-    "accounts": ("usage", "name", Account),
-    "quotas": ("quota", "name", Quota),
-    "reservations": ("reservation", "id", Reservation),
-    "bans": ("ban", "user", Ban),
+# A store table: its SQL table, whose primary key has the fields of the record's key as columns.
+_SQL = {
+    "daemons": "daemon",
+    "devices": "device",
+    "leases": "lease",
+    "handles": "handle",
+    "accounts": "usage",
+    "quotas": "quota",
+    "reservations": "reservation",
+    "bans": "ban",
 }
+_FIELDS = {table.name: table.fields for table in TABLES}
+# Rows that are read, and their order, where these are not all by the key.
+_READ = {"leases": "order by arrived, id", "handles": "where open order by device, epoch"}
 
 
 class SqliteStore:
@@ -113,18 +108,12 @@ class SqliteStore:
     def load(self, config: Config) -> State:
         meta = dict(self._db.execute("select key, value from meta"))
         state = State(config, rev=meta["rev"], now_ms=meta["now_ms"])
-        for name, (table, key, kind) in _PLAIN.items():
-            rows = self._db.execute(f"select {key}, doc from {table} order by {key}")
-            setattr(state, name, {k: msgspec.json.decode(doc, type=kind) for k, doc in rows})
-        for (doc,) in self._db.execute("select doc from device order by id"):
-            device = msgspec.json.decode(doc, type=Device)
-            state.devices[device.id] = device
-        for (doc,) in self._db.execute("select doc from lease order by arrived, id"):
-            lease = msgspec.json.decode(doc, type=Lease)
-            state.leases[lease.id] = lease
-        for (doc,) in self._db.execute("select doc from handle where open order by device, epoch"):
-            handle = msgspec.json.decode(doc, type=Handle)
-            state.handles[handle.device, handle.epoch] = handle
+        for table in TABLES:
+            which = _READ.get(table.name, f"order by {', '.join(table.fields)}")
+            docs = self._db.execute(f"select doc from {_SQL[table.name]} {which}")
+            decode = msgspec.json.Decoder(table.record).decode
+            records = [decode(doc) for (doc,) in docs]
+            setattr(state, table.name, {table.key(record): record for record in records})
         return state
 
     def commit(self, rev: int, now_ms: int, changes: list[Change]) -> None:
@@ -176,24 +165,22 @@ class SqliteStore:
 
     def _write(self, change: Change) -> None:
         record, execute = change.record, self._db.execute
-        if change.table in _PLAIN:
-            table, key, _ = _PLAIN[change.table]
-            if record is None:
-                execute(f"delete from {table} where {key} = ?", (change.key,))
-            else:
-                doc = self._encode(record)
-                execute(f"insert or replace into {table} values (?, ?)", (change.key, doc))
+        if isinstance(record, Audit):
+            execute("insert into audit values (?, ?, ?, ?, ?, ?)", msgspec.structs.astuple(record))
         elif isinstance(record, Device):
             self._device(record)
         elif isinstance(record, Lease):
             self._lease(record)
         elif isinstance(record, Handle):
             self._handle(record)
-        elif isinstance(record, Audit):
-            execute("insert into audit values (?, ?, ?, ?, ?, ?)", msgspec.structs.astuple(record))
+        elif record is not None:
+            sql = f"insert or replace into {_SQL[change.table]} values (?, ?)"
+            execute(sql, (change.key, self._encode(record)))
         else:
-            execute("delete from handle where lease = ?", (change.key,))
-            execute("delete from lease where id = ?", (change.key,))
+            if change.table == "leases":
+                execute("delete from handle where lease = ?", (change.key,))
+            (field,) = _FIELDS[change.table]
+            execute(f"delete from {_SQL[change.table]} where {field} = ?", (change.key,))
 
     def _use(self, handle: Handle, now_ms: int) -> None:
         if handle.lives:
