@@ -1,16 +1,19 @@
 """Random requests by the description of the interface: no answer of 500 or more, and none that the
-description does not have. Both stores."""
+description does not have. All stores."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from etcd_cluster import etcd_cluster
 from pool_commands import fresh_seed
 from pool_server import EVERYBODY, FakeDaemon, Manager
 
@@ -38,21 +41,36 @@ def _impatient(node: Any) -> None:
             _impatient(value)
 
 
-@pytest.mark.parametrize("store", ["sqlite", "memory"])
+@pytest.mark.parametrize("store", ["sqlite", "memory", "etcd"])
 def test_random_requests(tmp_path: Path, store: str) -> None:
     _try(tmp_path, store, "fuzzing", 3)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("store", ["sqlite", "memory"])
+@pytest.mark.parametrize("store", ["sqlite", "memory", "etcd"])
 def test_more_random_requests(tmp_path: Path, store: str) -> None:
     _try(tmp_path, store, "coverage,fuzzing", 20)
 
 
 def _try(tmp_path: Path, store: str, phases: str, examples: int) -> None:
+    with contextlib.ExitStack() as stack:
+        options: tuple[str, ...] = ()
+        if store == "memory":
+            options = ("--state", "memory:")
+        elif store == "etcd":
+            etcd = stack.enter_context(etcd_cluster(tmp_path / "etcd"))
+            options = ("--state", etcd.address("api"), "--signing-keys", str(tmp_path / "keys"))
+        _try_with(tmp_path, options, store, phases, examples)
+
+
+def _try_with(
+    tmp_path: Path, options: tuple[str, ...], store: str, phases: str, examples: int
+) -> None:
     seed = fresh_seed()
-    options = ("--state", "memory:") if store == "memory" else ()
     manager = Manager(tmp_path / "m", EVERYBODY, None, *options)
+    while manager.client().raw("GET", "/readyz")[0] != 200:
+        assert manager.process.poll() is None
+        time.sleep(0.1)
     FakeDaemon(manager.client(), "n1", 2).register()
     document = json.loads(manager.client().raw("GET", "/openapi.json")[1])
     _impatient(document)
@@ -62,7 +80,7 @@ def _try(tmp_path: Path, store: str, phases: str, examples: int) -> None:
     words = [str(program), "run", str(file), "--url", manager.url, "--checks", CHECKS]
     words += ["--max-examples", str(examples), "--seed", str(seed), "--exclude-path", "/v1/events"]
     words += ["--no-color", "--phases", phases, "--max-failures", "3"]
-    if store == "memory":
+    if store != "sqlite":
         words += ["--exclude-path", "/v1/backup"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
     manager.client().ask("GET", "/readyz")
