@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from etcd_cluster import EtcdCluster, etcd_cluster, leading_store, make_tls, needs_etcd
+from etcd_cluster import EtcdCluster, etcd_cluster, leading_store, make_tls
 from pool_commands import SECOND, Pool, fresh_seed
 
 from outboard.commands.pool import command
@@ -19,7 +19,7 @@ from outboard.pool.core.commands import BanUser, UnbanUser
 from outboard.pool.core.records import TABLES, Audit, Handle, Quota
 from outboard.pool.core.state import Config, State
 from outboard.pool.core.transaction import Change
-from outboard.pool.serve.standby import share_keys
+from outboard.pool.serve.standby import share_keys, shared_name
 from outboard.pool.store.base import StoreError
 from outboard.pool.store.etcd import EtcdStore
 from outboard.pool.store.etcd_gateway import EtcdAddress, EtcdSilentError
@@ -27,8 +27,6 @@ from outboard.pool.store.etcd_notes import EtcdNotes
 from outboard.pool.store.leadership import DeposedError, Leadership
 from outboard.pool.store.memory import MemoryStore
 from outboard.pool.tokens import Signer
-
-pytestmark = needs_etcd
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +51,14 @@ def reread(store: EtcdStore) -> tuple[EtcdStore, State]:
 def quotas(count: int, letters: int = 1) -> list[Change]:
     names = [f"user:{n}:" + "x" * letters for n in range(count)]
     return [Change("quotas", name, Quota(name, devices=len(name))) for name in names]
+
+
+def stop_keeper(store: EtcdStore) -> None:
+    """As if the process was stopped: nothing keeps its place any more."""
+    keeper = store._leadership._keeper
+    assert keeper is not None
+    store._leadership._ended.set()
+    keeper.join()  # it may have a question under way, whose answer would move the end
 
 
 class Both:
@@ -132,8 +138,10 @@ def test_a_commit_with_many_records(store: EtcdStore) -> None:
 def test_public_keys_of_all_managers(store: EtcdStore) -> None:
     managers = [Signer(None) for _ in range(10)]
     for signer in managers:
-        share_keys(store.address, signer)
-    share_keys(store.address, managers[4])  # the keys of others stay as old as they are
+        share_keys(store.address, store._leadership, signer)
+    share_keys(
+        store.address, store._leadership, managers[4]
+    )  # the keys of others stay as old as they are
     own = [next(iter(signer.own_keys())) for signer in managers]
     newest = [own[4], *reversed(own[5:]), own[3], own[2]]
     assert list(managers[4].others) == newest
@@ -186,7 +194,7 @@ def test_a_deposed_leader_commits_nothing(etcd: EtcdCluster) -> None:
     old = leading_store(etcd, "deposed")
     old.commit(1, 1, quotas(2))
     # As if it was stopped: etcd lets its place go, and it does not know.
-    old._leadership._ended.set()
+    stop_keeper(old)
     old._gateway.ask("/v3/lease/revoke", {"ID": old._leadership._lease}, time.monotonic() + 5)
     new = leading_store(etcd, "deposed")
     old.check(0)
@@ -194,6 +202,13 @@ def test_a_deposed_leader_commits_nothing(etcd: EtcdCluster) -> None:
         old._failed = ""
         with pytest.raises(DeposedError, match="another manager leads"):
             old.commit(rev, 2, changes)
+    signer = Signer(None)
+    with pytest.raises(DeposedError, match="another manager leads"):
+        share_keys(old.address, old._leadership, signer)
+    with pytest.raises(DeposedError, match="another manager leads"):
+        shared_name(old.address, old._leadership, "old")
+    assert not EtcdNotes(old.address, old._leadership).below("signers/")
+    assert shared_name(new.address, new._leadership, "new") == "new"
     new.commit(2, 2, quotas(4))
     assert len(reread(new)[1].quotas) == 4
     new.close()
@@ -201,7 +216,7 @@ def test_a_deposed_leader_commits_nothing(etcd: EtcdCluster) -> None:
 
 def test_a_leader_stops_by_its_own_clock(etcd: EtcdCluster) -> None:
     store = leading_store(etcd)
-    store._leadership._ended.set()
+    stop_keeper(store)
     store.check(0)
     store._leadership._until_s -= 5
     with pytest.raises(DeposedError, match="start it again"):
@@ -265,7 +280,9 @@ def test_etcd_itself_refuses_two_exclusive_grants(store: EtcdStore) -> None:
 
 def test_a_newer_state_is_refused(store: EtcdStore) -> None:
     store.commit(1, 1, quotas(1))
-    EtcdNotes(store.address).write("meta", b'{"version":9,"rev":1,"now_ms":1,"commit":1}')
+    EtcdNotes(store.address, store._leadership).write(
+        "meta", b'{"version":9,"rev":1,"now_ms":1,"commit":1}'
+    )
     with pytest.raises(StoreError, match="newer Outboard"):
         store.load(Config())
 

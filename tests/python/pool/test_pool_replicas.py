@@ -259,7 +259,7 @@ def test_a_stopped_leader_stores_nothing_when_it_goes_on(
     site: Site, daemons: list[FakeDaemon]
 ) -> None:
     leader = site.leader()
-    frozen = leader.client()
+    frozen, ended = leader.client(), site.log(leader).count("the manager stops: ")
     leader.process.send_signal(signal.SIGSTOP)
     answers: list[Any] = []
 
@@ -277,6 +277,7 @@ def test_a_stopped_leader_stores_nothing_when_it_goes_on(
     assert leader.process.wait(30) == PLACE_LOST
     asking.join(60)
     assert isinstance(answers[0], OutboardError), answers
+    assert site.log(leader).count("the manager stops: ") == ended + 1
     assert "leads no more" in site.log(leader) or "another manager leads" in site.log(leader)
     with pytest.raises(PoolError) as unknown:
         site.client.ask("GET", "/v1/leases/late")

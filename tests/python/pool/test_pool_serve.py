@@ -22,7 +22,10 @@ from pool_server import EVERYBODY, FakeDaemon, Manager, make_keys, running
 
 from outboard.pool import tokens
 from outboard.pool.client import PoolClient, PoolError, UnreachableError
-from outboard.pool.serve import reading
+from outboard.pool.serve import reading, server
+from outboard.pool.serve.settings import Settings
+from outboard.pool.store.base import StoreError
+from outboard.pool.store.leadership import DeposedError
 
 
 @pytest.fixture(scope="module")
@@ -393,3 +396,20 @@ def test_devices_tell_their_use_until_the_daemon_is_gone(client: PoolClient) -> 
     assert use() == (12345, 3, 2)
     client.ask("DELETE", daemon.path, query={"instance": "i"})
     assert use() == (None, None, None)
+
+
+def test_the_end_of_a_manager_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Each answer that waits finds out that this manager may not answer."""
+    options = server.Options((), None, None, Settings(), "1")
+    process = server._Process(options, None, None, tokens.Signer(None), "p", None)
+
+    async def fail() -> int:
+        process._stopped = asyncio.get_running_loop().create_future()
+        for error in (DeposedError("another one leads"), StoreError("later"), ValueError("later")):
+            process._fail(error)
+        return await process._stopped
+
+    assert asyncio.run(fail()) == server.PLACE_LOST
+    assert [record.getMessage() for record in caplog.records] == [
+        "the manager stops: its state cannot be kept: another one leads"
+    ]

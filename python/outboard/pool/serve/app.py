@@ -12,9 +12,7 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 
 from outboard.pool.core.replies import Problem
-from outboard.pool.serve import public
-from outboard.pool.serve.answers import Alive
-from outboard.pool.serve.exchange import Request, Response, Route, answer, refusal
+from outboard.pool.serve.exchange import Request, Response, Route, refusal
 from outboard.pool.serve.manager import Manager, RefusedError
 from outboard.pool.serve.metrics import Metrics
 from outboard.pool.serve.peer import Peer
@@ -105,19 +103,14 @@ class App:
             text = f"{peer.holder} may not do this (it is for the role {route.role})"
             raise ProblemError("not-yours", f"{text}; see docs/operations.md")
         if self.manager is None:
-            return await self._on_standby(route)
+            if route.standby is None:
+                raise self._refuse()
+            return await route.standby(self._metrics, self._version)
         raw = await _body(receive, headers)
         body = _decode(decoder, raw) if decoder else None
         query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
         request = Request(peer, names, query, body, scope["state"].get("transport"))
         return await route.handler(self.manager, request)
-
-    async def _on_standby(self, route: Route) -> Response:
-        if route.handler is public.healthz:
-            return answer(Alive("standby", self._version))
-        if route.handler is public.metrics:
-            return public.metrics_response(await self._metrics.scrape())
-        raise self._refuse()
 
     def _find(self, path: str) -> tuple[_Place, tuple[str, ...]]:
         parts = tuple(path.split("/")[1:])

@@ -16,6 +16,7 @@ from outboard.pool.serve.settings import Role
 
 if TYPE_CHECKING:
     from outboard.pool.serve.manager import Manager
+    from outboard.pool.serve.metrics import Metrics
 
 JSON = "application/json"
 _encode = msgspec.json.Encoder().encode
@@ -70,6 +71,8 @@ class Request:
 
 
 Handler = Callable[["Manager", Request], Awaitable[Response]]
+# Answers while this manager does not lead, and has no state: from metrics and version.
+StandbyHandler = Callable[["Metrics", str], Awaitable[Response]]
 
 
 class Param(NamedTuple):
@@ -94,6 +97,7 @@ class Route(NamedTuple):
     problems: tuple[str, ...] = ()
     type: str = JSON
     also: str = ""  # another type of the same content
+    standby: StandbyHandler | None = None  # None: a manager that does not lead refuses
 
 
 def answer(value: Any, status: int = 200) -> Response:

@@ -35,6 +35,9 @@ STATUS = {
 }
 
 
+STARTING = ("starting", "the manager starts; ask again in a moment")
+
+
 class ProblemBody(msgspec.Struct):
     """A refusal. `detail` says the problem, why, and what helps."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from outboard.pool.serve.answers import Alive
 from outboard.pool.serve.exchange import Request, Response, answer
 from outboard.pool.serve.manager import Manager
+from outboard.pool.serve.metrics import Metrics
 from outboard.pool.serve.problems import ProblemError
 
 
@@ -21,10 +22,18 @@ async def readyz(manager: Manager, request: Request) -> Response:
 
 async def metrics(manager: Manager, request: Request) -> Response:
     found = manager.metrics
-    return metrics_response(await found.scrape(lambda: manager.do(found.fill)))
+    return _metrics_response(await found.scrape(lambda: manager.do(found.fill)))
 
 
-def metrics_response(text: bytes) -> Response:
+async def standby_healthz(metrics: Metrics, version: str) -> Response:
+    return answer(Alive("standby", version))
+
+
+async def standby_metrics(metrics: Metrics, version: str) -> Response:
+    return _metrics_response(await metrics.scrape())
+
+
+def _metrics_response(text: bytes) -> Response:
     return Response(200, text, "text/plain; version=0.0.4; charset=utf-8")
 
 

@@ -155,14 +155,17 @@ ROUTES = (
         "GET", "/v1/events", reading.events, None, "Server-sent events, one for a commit.",
         {200: str}, type="text/event-stream",
     ),
-    Route("GET", "/healthz", public.healthz, None, "The process runs.", {200: answers.Alive}),
+    Route(
+        "GET", "/healthz", public.healthz, None, "The process runs.", {200: answers.Alive},
+        standby=public.standby_healthz,
+    ),
     Route(
         "GET", "/readyz", public.readyz, None, "The manager grants.", {200: answers.Alive},
         problems=("starting",),
     ),
     Route(
         "GET", "/metrics", public.metrics, None, "Metrics for Prometheus.", {200: str},
-        type="text/plain",
+        type="text/plain", standby=public.standby_metrics,
     ),
     Route("GET", "/openapi.json", public.openapi, None, "This description.", {200: dict}),
     Route("GET", "/", public.page, None, "The pool as a page.", {200: str}, type="text/html"),

@@ -11,6 +11,7 @@ import signal
 import socket
 import ssl
 import sys
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +26,7 @@ from outboard.pool.serve.listening import listen, name_of, server_tls
 from outboard.pool.serve.manager import Manager
 from outboard.pool.serve.metrics import Metrics
 from outboard.pool.serve.notify import notify
-from outboard.pool.serve.problems import ProblemError
+from outboard.pool.serve.problems import STARTING, ProblemError
 from outboard.pool.serve.protocol import ManagerProtocol
 from outboard.pool.serve.settings import Settings
 from outboard.pool.serve.standby import Standby, share_keys, shared_name
@@ -147,7 +148,7 @@ class _Process:
         self._options, self._store, self._standby = options, store, standby
         self._signer, self._name, self._root = signer, name, root
         self._metrics = Metrics(options.version)
-        refuse = standby.problem if standby else self._starting
+        refuse = standby.problem if standby else partial(ProblemError, *STARTING)
         self._app = App(self._metrics, options.version, refuse)
         self._stopped: asyncio.Future[int]
 
@@ -218,34 +219,34 @@ class _Process:
     def _share(self) -> None:
         etcd = self._options.etcd
         assert etcd is not None
+        assert self._standby is not None
+        leadership = self._standby.leadership
         if self._root is None:
-            self._name = shared_name(etcd, self._name)
-        share_keys(etcd, self._signer)
+            self._name = shared_name(etcd, leadership, self._name)
+        share_keys(etcd, leadership, self._signer)
 
     async def _upkeep(self) -> None:
         while True:
             await asyncio.sleep(_ROTATION_CHECK_S)
             if self._signer.rotate():
                 _log.info("a new key signs tokens")
-                if self._options.etcd is not None and self._app.manager is not None:
+                if self._standby is not None and self._app.manager is not None:
                     with contextlib.suppress(StoreError):
-                        await asyncio.to_thread(share_keys, self._options.etcd, self._signer)
+                        await asyncio.to_thread(self._share)
 
     def _fail(self, error: BaseException) -> None:
+        if self._stopped.done():  # each answer that waits finds out
+            return
         if isinstance(error, StoreError):
             _log.critical("the manager stops: its state cannot be kept: %s", error)
         else:
             _log.critical("the manager stops: its state cannot be kept", exc_info=error)
-        if not self._stopped.done():
-            lost = isinstance(error, DeposedError | EtcdSilentError)
-            self._stopped.set_result(PLACE_LOST if lost else STORE_FAILED)
+        lost = isinstance(error, DeposedError | EtcdSilentError)
+        self._stopped.set_result(PLACE_LOST if lost else STORE_FAILED)
 
     def _stop(self) -> None:
         if not self._stopped.done():
             self._stopped.set_result(0)
-
-    def _starting(self) -> ProblemError:
-        return ProblemError("starting", "the manager starts; ask again in a moment")
 
 
 async def _listen(

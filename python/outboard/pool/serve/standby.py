@@ -7,7 +7,7 @@ import json
 import logging
 import time
 
-from outboard.pool.serve.problems import ProblemError, printable
+from outboard.pool.serve.problems import STARTING, ProblemError, printable
 from outboard.pool.store.base import StoreError
 from outboard.pool.store.etcd import EtcdStore
 from outboard.pool.store.etcd_gateway import EtcdAddress
@@ -21,8 +21,6 @@ _SIGNERS = "signers/"
 # so that tokens of the leader before are good until they end.
 _KEPT_SIGNERS = 8
 
-_STARTING = ("starting", "the manager starts; ask again in a moment")
-
 _log = logging.getLogger("outboard.pool")
 
 
@@ -33,7 +31,7 @@ class Standby:
         """`url`: of this manager. Raises OutboardError if the certificates cannot be used."""
         self._address = address
         self.leadership = Leadership(address, url)
-        self._problem = _STARTING
+        self._problem = STARTING
 
     def problem(self) -> ProblemError:
         return ProblemError(*self._problem)
@@ -49,7 +47,7 @@ class Standby:
             else:
                 if leader is None:
                     _log.info("this manager leads")
-                    self._problem = _STARTING
+                    self._problem = STARTING
                     return EtcdStore(self._address, self.leadership)
                 where = f"the one at {printable(leader)} does" if leader else "another one does"
                 self._say("not-leader", f"this manager does not lead ({where}) ask that one")
@@ -61,10 +59,10 @@ class Standby:
         self._problem = (name, text)
 
 
-def share_keys(address: EtcdAddress, signer: Signer) -> None:
+def share_keys(address: EtcdAddress, leadership: Leadership, signer: Signer) -> None:
     """Makes the public keys of `signer` known to the managers that lead later, and theirs to it.
-    Raises StoreError."""
-    notes = EtcdNotes(address)
+    Raises StoreError; and DeposedError if this manager does not lead."""
+    notes = EtcdNotes(address, leadership)
     try:
         for kid, der in signer.own_keys().items():
             notes.write(_SIGNERS + kid, json.dumps([time.time(), der.hex()]).encode())
@@ -80,9 +78,10 @@ def share_keys(address: EtcdAddress, signer: Signer) -> None:
         notes.close()
 
 
-def shared_name(address: EtcdAddress, name: str) -> str:
-    """Returns the pool's name that the first manager has chosen. Raises StoreError."""
-    notes = EtcdNotes(address)
+def shared_name(address: EtcdAddress, leadership: Leadership, name: str) -> str:
+    """Returns the pool's name that the first manager has chosen. Raises StoreError; and
+    DeposedError if this manager does not lead."""
+    notes = EtcdNotes(address, leadership)
     try:
         return notes.first("pool-name", name.encode()).decode()
     finally:

@@ -1,1 +1,1 @@
-"""Where the manager's state is kept: SQLite, or memory for tests."""
+"""Where the manager's state is kept: SQLite, etcd, or memory for tests."""

@@ -21,7 +21,6 @@ from outboard.pool.store.etcd_gateway import (
     EtcdAddress,
     EtcdGateway,
     Json,
-    coded,
     decoded,
     delete,
     has_value,
@@ -29,7 +28,7 @@ from outboard.pool.store.etcd_gateway import (
     past,
     put,
 )
-from outboard.pool.store.leadership import DeposedError, Leadership
+from outboard.pool.store.leadership import Leadership
 from outboard.pool.store.memory import Held, MemoryStore
 
 _VERSION = 1
@@ -85,7 +84,7 @@ class EtcdStore:
             decode = msgspec.json.Decoder(table.record).decode
             copy.take_table(table, [decode(raw) for _, raw in self._below(f"row/{table.name}/")])
         for key, raw in self._below("held/"):
-            device, _, epoch = key.removeprefix("held/").rpartition("/")
+            device, _, epoch = key.rpartition("/")
             copy.held[device, int(epoch)] = msgspec.json.decode(raw, type=Held)
         copy.rev = self._now.rev
         copy.now_ms = max(self._now.now_ms, self._leadership.time_ms())
@@ -98,7 +97,6 @@ class EtcdStore:
             raise StoreError(f"nothing is stored any more ({self._failed}) start the manager again")
         handles = [c.record for c in changes if isinstance(c.record, Handle)]
         before = {h.device: self._copy.exclusive.get(h.device) for h in handles if h.exclusive}
-        self._copy.refuse(rev, changes)
         self._copy.commit(rev, now_ms, changes)
         self._copy.audit.clear()  # etcd has these records, and nobody reads them here
         rows = self._rows(changes)
@@ -220,36 +218,30 @@ class EtcdStore:
         """A transaction that etcd refuses if this manager does not lead, and if another commit has
         come since: so one that was repeated and arrives late does nothing. `meta`: what it makes of
         that key. Raises StoreError."""
-        guard, key = self._leadership.guard(), self._key("meta")
-        body = {
-            "compare": [guard, has_value(key, self._meta), *compares],
-            "success": operations,
-            "failure": [{"request_range": {"key": guard["key"]}}, look(key)],
-        }
-        answer = self._ask("/v3/kv/txn", body)
-        if answer.get("succeeded"):
+        key = self._key("meta")
+        refused = self._leadership.transact(
+            self._gateway,
+            operations,
+            self._until(),
+            [has_value(key, self._meta), *compares],
+            [look(key)],
+        )
+        if refused is None:
             return
-        leader, found = (r["response_range"].get("kvs", []) for r in answer["responses"])
-        if not leader or int(leader[0]["create_revision"]) != guard["create_revision"]:
-            raise DeposedError("nothing is stored (another manager leads) start this one again")
+        (found,) = refused
         # It was done if a first attempt had arrived and its answer was lost.
         if meta is None or not found or decoded(found[0]["value"]) != meta:
             raise StoreError("etcd refuses a commit (something else has changed the pool's keys)")
 
-    def _ask(self, path: str, body: Json) -> Json:
-        """Asks as long as this manager leads."""
-        return self._gateway.ask(path, body, time.monotonic() + max(0.0, self._leadership.left_s))
+    def _until(self) -> float:
+        """Returns until when etcd is asked: as long as this manager leads."""
+        return time.monotonic() + max(0.0, self._leadership.left_s)
 
-    def _below(self, prefix: str) -> Iterator[tuple[str, bytes]]:
-        begin = self._key(prefix)
-        for kv in self._gateway.between(begin, past(begin), _READ_S):
-            key = decoded(kv["key"]).removeprefix(self._prefix).decode()
-            yield key, decoded(kv.get("value", ""))
+    def _below(self, name: str) -> Iterator[tuple[str, bytes]]:
+        return self._gateway.below(self._key(name), _READ_S)
 
     def _read_meta(self) -> None:
-        answer = self._ask("/v3/kv/range", {"key": coded(self._key("meta"))})
-        found = answer.get("kvs", [])
-        self._meta = decoded(found[0]["value"]) if found else None
+        self._meta = self._gateway.value(self._key("meta"), self._until())
         self._now = Meta(_VERSION, 0, 0, 0)
         if self._meta is not None:
             self._now = msgspec.json.decode(self._meta, type=Meta)

@@ -152,6 +152,18 @@ class EtcdGateway:
                 return
             begin = decoded(found[-1]["key"]) + b"\0"
 
+    def value(self, key: bytes, until: float) -> bytes | None:
+        """Returns the value of a key; None: there is no such key."""
+        found = self.ask("/v3/kv/range", {"key": coded(key)}, until).get("kvs", [])
+        return decoded(found[0].get("value", "")) if found else None
+
+    def below(self, prefix: bytes, patience_s: float) -> Iterator[tuple[str, bytes]]:
+        """Yields the rests of all keys with the prefix, in order, and the values. `patience_s`: as
+        in between()."""
+        for kv in self.between(prefix, past(prefix), patience_s):
+            rest = decoded(kv["key"]).removeprefix(prefix).decode()
+            yield rest, decoded(kv.get("value", ""))
+
     def close(self) -> None:
         for member in self._members:
             member.close()

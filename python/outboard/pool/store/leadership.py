@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from outboard.pool.store.base import StoreError
@@ -12,7 +13,7 @@ from outboard.pool.store.etcd_gateway import (
     EtcdAddress,
     EtcdGateway,
     EtcdSilentError,
-    coded,
+    Json,
     created_at,
     decoded,
     look,
@@ -36,10 +37,11 @@ class DeposedError(StoreError):
 
 
 class Leadership:
-    """The place of the leader. `guard` is the comparison that every transaction of the leader
-    makes: etcd refuses it as soon as the place is another's, however late it arrives.
+    """The place of the leader. Every write of the leader is a transact(): etcd refuses it as soon
+    as the place is another's, however late it arrives.
 
-    The thread `keeper` keeps the lease of etcd alive. Threads: check() any; others one.
+    The thread `keeper` keeps the lease of etcd alive. Threads: check() and transact() any, each
+    with a gateway of its own; others one.
     """
 
     def __init__(self, address: EtcdAddress, url: str) -> None:
@@ -90,16 +92,38 @@ class Leadership:
         return None
 
     def _leader(self) -> str | None:
-        answer = self._gateway.ask("/v3/kv/range", {"key": coded(self._key)}, _until())
-        return _text(answer["kvs"][0]) if answer.get("kvs") else None
+        found = self._gateway.value(self._key, _until())
+        return None if found is None else found.decode(errors="replace")
 
-    def guard(self) -> dict[str, Any]:
-        return created_at(self._key, self._created)
+    def transact(
+        self,
+        gateway: EtcdGateway,
+        operations: list[Json],
+        until: float,
+        compares: Iterable[Json] = (),
+        looks: Iterable[Json] = (),
+    ) -> list[list[Json]] | None:
+        """A transaction that etcd refuses if this manager does not lead. Returns None if it is
+        done; the keys that `looks` find if a comparison of `compares` fails.
+
+        Raises DeposedError, or StoreError if etcd does not answer until then.
+        """
+        body = {
+            "compare": [created_at(self._key, self._created), *compares],
+            "success": operations,
+            "failure": [look(self._key), *looks],
+        }
+        answer = gateway.ask("/v3/kv/txn", body, until)
+        if answer.get("succeeded"):
+            return None
+        leader, *found = (r["response_range"].get("kvs", []) for r in answer["responses"])
+        if not leader or int(leader[0]["create_revision"]) != self._created:
+            raise DeposedError("nothing is stored (another manager leads) start this one again")
+        return found
 
     def time_ms(self) -> int:
         """Returns the pool's time as leaders have written it down. Raises StoreError."""
-        answer = self._gateway.ask("/v3/kv/range", {"key": coded(self._time_key)}, _until())
-        return int(_text(answer["kvs"][0])) if answer.get("kvs") else 0
+        return int(self._gateway.value(self._time_key, _until()) or 0)
 
     @property
     def left_s(self) -> float:
@@ -150,12 +174,9 @@ class Leadership:
                 self._write_time()
 
     def _write_time(self) -> None:
-        body = {
-            "compare": [self.guard()],
-            "success": [put(self._time_key, str(self.now_ms).encode())],
-        }
+        written = [put(self._time_key, str(self.now_ms).encode())]
         with contextlib.suppress(StoreError):  # the next beat finds out
-            self._beats.ask("/v3/kv/txn", body, time.monotonic() + _BEAT_ANSWER_S)
+            self.transact(self._beats, written, time.monotonic() + _BEAT_ANSWER_S)
 
 
 def _text(found: dict[str, Any]) -> str:
