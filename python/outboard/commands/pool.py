@@ -140,25 +140,37 @@ def serve(
 
 @command.command("restore")
 @click.argument("backup", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--state", type=_FOLDER, help="As of `outboard pool serve`.")
-def restore(backup: Path, state: Path | None) -> None:
-    """Make BACKUP the state of a manager that is not running.
+@click.option("--state", type=str, help="As of `outboard pool serve`.")
+@click.option(
+    "--etcd-tls",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="As of `outboard pool serve`.",
+)
+def restore(backup: Path, state: str | None, etcd_tls: Path | None) -> None:
+    """Make BACKUP the state of a manager that is not running, in a folder or in etcd.
 
     Leases that were acquired after the backup are lost: daemons end them. No device is given to
     two holders, because all epochs rise.
     """
     try:
         from outboard.pool.store.base import StoreError
+        from outboard.pool.store.etcd_gateway import EtcdAddress
         from outboard.pool.store.restore import restore as restore_store
+        from outboard.pool.store.restore import restore_into_etcd
     except ImportError as error:
         raise OutboardError(f"a package is missing ({error.name}) {_INSTALL}") from error
-    if state is not None and str(state).startswith("etcd:"):
-        raise click.UsageError(
-            "a backup is not restored into etcd (it is a file of SQLite); use `etcdctl snapshot "
-            "restore` with a snapshot of etcd, or restore into a folder"
-        )
-    folder = state or _state_folder(None)
-    assert folder is not None
+    if state is not None and state.startswith("etcd:"):
+        address = EtcdAddress.parse(state, etcd_tls)
+        try:
+            leases = restore_into_etcd(backup, address)
+        except StoreError as error:
+            raise OutboardError(str(error)) from error
+        click.echo(f"restored {state} with {leases} held leases; start the managers now")
+        return
+    folder = _state_folder(state)
+    if folder is None:
+        raise click.UsageError("a backup is not restored into memory; give a folder or etcd://")
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         leases = restore_store(backup, folder / "pool.db")

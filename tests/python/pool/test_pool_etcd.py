@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from etcd_cluster import EtcdCluster, etcd_cluster, leading_store, make_tls
+from msgspec.structs import replace
 from pool_commands import SECOND, Pool, fresh_seed
 
 from outboard.commands.pool import command
@@ -26,6 +27,8 @@ from outboard.pool.store.etcd_gateway import EtcdAddress, EtcdSilentError
 from outboard.pool.store.etcd_notes import EtcdNotes
 from outboard.pool.store.leadership import DeposedError, Leadership
 from outboard.pool.store.memory import MemoryStore
+from outboard.pool.store.restore import restore, restore_into_etcd
+from outboard.pool.store.sqlite import SqliteStore
 from outboard.pool.tokens import Signer
 
 
@@ -287,6 +290,64 @@ def test_a_newer_state_is_refused(store: EtcdStore) -> None:
         store.load(Config())
 
 
+def _facts(state: State, jumps: int) -> dict[str, Any]:
+    """Returns what is stored, with epochs and revision as before `jumps` restores."""
+    found = {table.name: dict(getattr(state, table.name)) for table in TABLES}
+    for name, device in state.devices.items():
+        found["devices"][name] = replace(device, epoch=device.epoch - (jumps << 32))
+    return found | {"rev": state.rev - (jumps << 32), "now_ms": state.now_ms}
+
+
+def test_a_pool_moves_from_sqlite_to_etcd_and_back(etcd: EtcdCluster, tmp_path: Path) -> None:
+    first = SqliteStore(tmp_path / "first.db")
+    pool = Pool(daemons=2, devices=3)
+    rows = [Change(t, k, r) for t, table in pool.store.tables.items() for k, r in table.items()]
+    first.commit(pool.state.rev, pool.now_ms, rows)
+    pool.store = first  # type: ignore[assignment]
+    for number in range(150):
+        pool.now_ms += SECOND
+        pool.held(f"a{number}", count=2, group="chem")
+        pool.release(f"a{number}")
+        pool.beat_all()
+    pool.held("alone", ttl_ms=0)
+    pool.held("part", "bob", exclusive=False, share=300, memory_bytes=10, ttl_ms=0)
+    pool.put("waits", "eve", count=6)
+    pool.ask(BanUser("root", "mallory", "why"))
+    pool.now_ms += 7 * SECOND
+    pool.beat_all()
+    right, window = _facts(first.load(Config()), 0), (0, pool.now_ms + SECOND)
+    acts, uses = first.audits(0, 10_000, ""), first.usage("lease", *window, "")
+    assert len(acts) > 300
+    assert len(uses) == 152
+    (tmp_path / "first").write_bytes(first.backup()())
+
+    text = etcd.address("moved")
+    words = ["restore", str(tmp_path / "first"), "--state", text]
+    done = CliRunner().invoke(command, words)
+    assert done.exit_code == 0, done.output
+    assert f"restored {text} with 2 held leases" in done.output
+    store = leading_store(etcd, "moved")
+    assert _facts(store.load(Config()), 1) == right
+    assert store.audits(0, 10_000, "") == acts
+    middle = acts[150].rev
+    assert store.audits(middle, 20, "") == first.audits(middle, 20, "")
+    assert store.usage("lease", *window, "") == uses
+    with pytest.raises(StoreError, match="stop all managers"):
+        restore_into_etcd(tmp_path / "first", store.address)
+    (tmp_path / "second").write_bytes(store.backup()())
+    store.close()
+    with pytest.raises(StoreError, match="choose another prefix"):
+        restore_into_etcd(tmp_path / "first", store.address)
+
+    assert restore(tmp_path / "second", tmp_path / "second.db") == 2
+    second = SqliteStore(tmp_path / "second.db")
+    assert _facts(second.load(Config()), 2) == right
+    assert second.audits(0, 10_000, "") == acts
+    assert second.usage("lease", *window, "") == uses
+    second.close()
+    first.close()
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -319,7 +380,7 @@ def test_options_that_do_not_fit(tmp_path: Path) -> None:
             ("serve", "--state", str(tmp_path), "--url", "https://m1"),
             "add --state etcd://HOST:PORT",
         ),
-        (("restore", str(tmp_path / "backup"), "--state", "etcd://e1"), "etcdctl snapshot restore"),
+        (("restore", str(tmp_path / "backup"), "--state", "memory:"), "give a folder or etcd://"),
     ):
         done = CliRunner().invoke(command, words)
         assert done.exit_code == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from outboard.pool.core.commands import (
@@ -133,7 +134,8 @@ async def unban(manager: Manager, request: Request) -> Response:
 async def backup(manager: Manager, request: Request) -> Response:
     """Returns a copy of the store."""
     try:
-        copy = await manager.do(lambda state: manager.store.backup())
+        make = await manager.do(lambda state: manager.store.backup())
+        copy = await asyncio.get_running_loop().run_in_executor(manager.reader, make)
     except StoreError as error:
         raise ProblemError("storage", f"there is no backup ({error})") from error
     return Response(200, copy, "application/vnd.sqlite3")

@@ -42,7 +42,7 @@ class Manager:
         self.description = b"{}"  # of the interface, in OpenAPI
         self.stopping = False
         self._polls: dict[str, int] = {}
-        self.reader = ThreadPoolExecutor(1, "reader")  # of a remote store
+        self.reader = ThreadPoolExecutor(1, "reader")  # of a remote store, and of backups
 
     def now_ms(self) -> int:
         return self.writer.clock.now_ms()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from outboard.pool.core.records import Audit
@@ -46,8 +47,9 @@ class Store(Protocol):
         of the holder `who`, or of all if it is empty."""
         ...
 
-    def backup(self) -> bytes:
-        """Returns a copy of the whole store, as a file of SQLite."""
+    def backup(self) -> Callable[[], bytes]:
+        """Takes a copy of the whole store. The function that it returns makes a file of SQLite of
+        it, in the thread of audits(). Raises StoreError, and so does that."""
         ...
 
     def close(self) -> None: ...

@@ -8,8 +8,12 @@ is under way that is too large for one transaction of etcd.
 
 from __future__ import annotations
 
+import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import msgspec
 
@@ -30,6 +34,7 @@ from outboard.pool.store.etcd_gateway import (
 )
 from outboard.pool.store.leadership import Leadership
 from outboard.pool.store.memory import Held, MemoryStore
+from outboard.pool.store.sqlite import SqliteStore
 
 _VERSION = 1
 # etcd's own limits are 128 operations and 1.5 MiB of a request.
@@ -93,13 +98,28 @@ class EtcdStore:
         return copy.load(config)
 
     def commit(self, rev: int, now_ms: int, changes: list[Change]) -> None:
+        self._commit(rev, now_ms, changes, {})
+
+    def take(
+        self, rev: int, now_ms: int, changes: list[Change], held: dict[tuple[str, int], Held]
+    ) -> None:
+        """Fills this store, which is empty, with all that another one has. Raises StoreError."""
+        if self._meta is not None:
+            raise StoreError(
+                f"etcd has a pool below {self.address.prefix} already; choose another prefix"
+            )
+        self._copy.held.update(held)
+        rows: Rows = {f"held/{_pair(key)}": self._encode(one) for key, one in held.items()}
+        self._commit(rev, now_ms, changes, rows)
+
+    def _commit(self, rev: int, now_ms: int, changes: list[Change], more: Rows) -> None:
         if self._failed:
             raise StoreError(f"nothing is stored any more ({self._failed}) start the manager again")
         handles = [c.record for c in changes if isinstance(c.record, Handle)]
         before = {h.device: self._copy.exclusive.get(h.device) for h in handles if h.exclusive}
         self._copy.commit(rev, now_ms, changes)
         self._copy.audit.clear()  # etcd has these records, and nobody reads them here
-        rows = self._rows(changes)
+        rows = more | self._rows(changes)
         after = {device: self._copy.exclusive.get(device) for device in before}
         compares = []
         for device, epoch in before.items():
@@ -136,8 +156,24 @@ class EtcdStore:
     def usage(self, by: str, since_ms: int, now_ms: int, who: str) -> list[tuple[str, int, float]]:
         return self._copy.usage(by, since_ms, now_ms, who)
 
-    def backup(self) -> bytes:
-        raise StoreError("etcd keeps the state; use `etcdctl snapshot save`")
+    def backup(self) -> Callable[[], bytes]:
+        copy = self._copy
+        rows = [Change(t, key, row) for t, rows in copy.tables.items() for key, row in rows.items()]
+        held = {key: replace(one) for key, one in copy.held.items()}
+        return partial(self._file, copy.rev, copy.now_ms, rows, held)
+
+    def _file(
+        self, rev: int, now_ms: int, rows: list[Change], held: dict[tuple[str, int], Held]
+    ) -> bytes:
+        records = [record for record in self.audits(0, 1 << 62, "") if record.rev <= rev]
+        rows = rows + [Change("audit", "", record) for record in records]
+        with tempfile.TemporaryDirectory() as folder:
+            store = SqliteStore(Path(folder) / "pool.db")
+            try:
+                store.take(rev, now_ms, rows, held)
+                return store.backup()()
+            finally:
+                store.close()
 
     def close(self) -> None:
         """Gives the place of the leader free."""
@@ -159,8 +195,8 @@ class EtcdStore:
             if isinstance(change.key, tuple) and change.key in self._copy.held:
                 rows[f"held/{key}"] = self._encode(self._copy.held[change.key])
         for at in range(0, len(audits), _AUDITS_OF_A_ROW):
-            name = f"audit/{audits[-1].rev:0{_DIGITS}}/{at:0{_DIGITS}}"
-            rows[name] = self._encode(audits[at : at + _AUDITS_OF_A_ROW])
+            row = audits[at : at + _AUDITS_OF_A_ROW]
+            rows[f"audit/{row[-1].rev:0{_DIGITS}}/{at:0{_DIGITS}}"] = self._encode(row)
         return rows
 
     def _write(self, rows: Rows, compares: list[Json], meta: Meta) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,7 +102,7 @@ class MemoryStore:
             sums[getattr(held, by)] = (leases, before + ms * held.share / 1000)
         return [(name, len(leases), ms) for name, (leases, ms) in sorted(sums.items())]
 
-    def backup(self) -> bytes:
+    def backup(self) -> Callable[[], bytes]:
         raise StoreError("a store in memory has no backup")
 
     def check(self, now_ms: int) -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import tempfile
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from outboard.pool.core.records import LeaseState
+from outboard.pool.core.records import TABLES, LeaseState
 from outboard.pool.core.state import Config
 from outboard.pool.core.transaction import Change
 from outboard.pool.store.base import StoreError
+from outboard.pool.store.etcd import EtcdStore
+from outboard.pool.store.etcd_gateway import EtcdAddress
+from outboard.pool.store.leadership import Leadership
 from outboard.pool.store.sqlite import SqliteStore
 
 # More than a pool grants between two backups. Epochs and revisions of the time after the backup are
@@ -45,3 +49,26 @@ def restore(backup: Path, target: Path) -> int:
     finally:
         store.close()
     return sum(lease.state is LeaseState.HELD for lease in state.leases.values())
+
+
+def restore_into_etcd(backup: Path, address: EtcdAddress) -> int:
+    """As restore(), into etcd, where no pool may be below the prefix, and no manager may lead."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "pool.db"
+        leases = restore(backup, file)
+        source = SqliteStore(file)
+        state, held = source.load(Config()), source.held()
+        acts = source.audits(0, 1 << 62, "")
+        source.close()
+    changes = [Change(t.name, t.key(r), r) for t in TABLES for r in getattr(state, t.name).values()]
+    changes += [Change("audit", "", act) for act in acts]
+    leadership = Leadership(address, "")
+    store = EtcdStore(address, leadership)
+    try:
+        if leadership.campaign() is not None:
+            raise StoreError("a manager leads there; stop all managers of the pool first")
+        store.load(Config())
+        store.take(state.rev, state.now_ms, changes, held)
+    finally:
+        store.close()
+    return leases

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,7 @@ from outboard.pool.core.records import TABLES, Audit, Device, Handle, Lease
 from outboard.pool.core.state import Config, State
 from outboard.pool.core.transaction import Change
 from outboard.pool.store.base import StoreError, whole_revisions
+from outboard.pool.store.memory import Held
 
 _VERSION = 2
 _BUSY_S = 5.0
@@ -155,10 +157,28 @@ class SqliteStore:
         )
         return [(name, leases, float(ms)) for name, leases, ms in rows]
 
-    def backup(self) -> bytes:
-        with sqlite3.connect(":memory:") as copy:
-            self._db.backup(copy)
-            return copy.serialize()
+    def backup(self) -> Callable[[], bytes]:
+        copy = sqlite3.connect(":memory:", check_same_thread=False)
+        self._db.backup(copy)
+        return copy.serialize
+
+    def held(self) -> dict[tuple[str, int], Held]:
+        """Returns who had which device and epoch."""
+        rows = self._db.execute(
+            "select device, epoch, lease, holder, grp, share, granted, ended from held"
+        )
+        return {(device, epoch): Held(*facts) for device, epoch, *facts in rows}
+
+    def take(
+        self, rev: int, now_ms: int, changes: list[Change], held: dict[tuple[str, int], Held]
+    ) -> None:
+        """Fills this store, which is empty, with all that another one has. Raises StoreError."""
+        rows = [
+            (*key, h.lease, h.user, h.group, h.share, h.granted_ms, h.ended_ms)
+            for key, h in held.items()
+        ]
+        self._db.executemany("insert into held values (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        self.commit(rev, now_ms, changes)
 
     def close(self) -> None:
         self._db.close()
