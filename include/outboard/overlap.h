@@ -85,6 +85,20 @@ typedef struct {
   size_t field_count;
 } ob_overlap_halo_options;
 
+/* The way of a panel from its owner to the other ranks. */
+enum {
+  OB_OVERLAP_BROADCAST_AUTOMATIC = 0, /* chosen by the size of the panel and of the group */
+  OB_OVERLAP_BROADCAST_RING = 1,      /* from rank to rank, in pieces that follow each other */
+  OB_OVERLAP_BROADCAST_TREE = 2       /* binomial */
+};
+
+typedef struct {
+  size_t struct_bytes;
+  const char* name;   /* for reports; NULL: "panels" */
+  int32_t look_ahead; /* panels under way beside the one in use, 0 to 62 */
+  int32_t broadcast;  /* OB_OVERLAP_BROADCAST_... */
+} ob_overlap_panel_options;
+
 typedef struct {
   size_t struct_bytes;
   ob_status code;
@@ -139,9 +153,31 @@ ob_status ob_overlap_ready(ob_overlap_plan plan, const ob_overlap_box* box);
 /* Moves messages in mode ticked; call it every 0.1 to 1 ms. Costs less than 1 us if nothing is
    under way. */
 ob_status ob_overlap_tick(ob_overlap_runtime runtime);
-/* 1 if the run under way moves by ob_overlap_tick only, so that the computation should be cut. */
+/* 1 if a run under way moves by ob_overlap_tick only, so that the computation should be cut. */
 int32_t ob_overlap_ticks(ob_overlap_plan plan);
 ob_status ob_overlap_wait(ob_overlap_plan plan);
+
+/* An empty plan of panels, which their owners send to all ranks of `group`: the row or the column
+   of a process mesh. NULL options: look-ahead 1. Collective over `group`; all ranks fail if one
+   does. */
+ob_status ob_overlap_panels(ob_overlap_runtime runtime, MPI_Comm group,
+                            const ob_overlap_panel_options* options, ob_overlap_plan* plan);
+/* Adds the next panel before the commit, on all ranks alike. `panel` has the extents, which may be
+   0. On rank `owner` of the group it also has the elements, in place and with their strides;
+   elsewhere its data is not used and may be NULL, and its strides have the same order. Failures are
+   repeated by the commit, on all ranks. */
+ob_status ob_overlap_panel(ob_overlap_plan plan, int32_t owner, const ob_overlap_field* panel);
+/* Panels start in their order 0, 1, ...; after the last one, or at any time on all ranks, 0 again.
+   At most look_ahead + 1 of them are under way or in use. The owner may write to its elements again
+   after the wait. Panels pass from rank to rank, and in modes without a thread only in calls of
+   this library: so do not wait in MPI, between the start of a panel and its wait, for a rank that
+   waits for panels. */
+ob_status ob_overlap_panel_start(ob_overlap_plan plan, int64_t panel);
+/* Waits until the panel is here. */
+ob_status ob_overlap_panel_wait(ob_overlap_plan plan, int64_t panel);
+/* The elements of a panel from its wait until the start of the panel that comes look_ahead + 1
+   later: packed, in the order of the strides, on the owner, too. Read only. */
+ob_status ob_overlap_panel_data(ob_overlap_plan plan, int64_t panel, const void** data);
 
 /* Writes what was measured and chosen, with a final 0, and sets `needed` to its size. */
 ob_status ob_overlap_explain(ob_overlap_runtime runtime, char* text, size_t capacity,

@@ -341,6 +341,64 @@ class MovePlan : public Plan {
   }
 };
 
+enum class Broadcast : std::int32_t {
+  automatic = OB_OVERLAP_BROADCAST_AUTOMATIC,
+  ring = OB_OVERLAP_BROADCAST_RING,
+  tree = OB_OVERLAP_BROADCAST_TREE
+};
+
+struct PanelOptions {
+  int look_ahead = 1;  ///< panels under way beside the one in use
+  Broadcast broadcast = Broadcast::automatic;
+  const char* name = "panels";
+};
+
+/// Sends panels from their owners to all ranks of a group, several at a time.
+///
+///     overlap::PanelPlan<double> a(rt, row);
+///     for (int k = 0; k < n; ++k) a.add<2>(owner(k), panel(k));
+///     a.commit();
+///     a.start(0);
+///     for (int k = 0; k < n; ++k) {
+///       if (k + 1 < n) a.start(k + 1);
+///       a.wait(k);
+///       multiply(a[k]);
+///     }
+template <class T>
+class PanelPlan : public Plan {
+ public:
+  PanelPlan(const Runtime& runtime, MPI_Comm group, const PanelOptions& options = {})
+      : Plan(runtime) {
+    ob_overlap_panel_options raw{};
+    raw.struct_bytes = sizeof raw;
+    raw.name = options.name;
+    raw.look_ahead = options.look_ahead;
+    raw.broadcast = std::int32_t(options.broadcast);
+    check(ob_overlap_panels(runtime.get(), group, &raw, &handle_));
+  }
+
+  /// Adds the next panel. Elsewhere than on its owner the data is not used and may be null, and the
+  /// strides have the order of the owner's.
+  template <int dims>
+  void add(int owner, const Field<T, dims>& panel) {
+    const ob_overlap_field raw = panel;
+    check(ob_overlap_panel(handle_, owner, &raw));
+  }
+  /// Starts the next panel, or panel 0.
+  void start(std::int64_t panel) { check(ob_overlap_panel_start(handle_, panel)); }
+  /// Waits until the panel is here.
+  void wait(std::int64_t panel) { check(ob_overlap_panel_wait(handle_, panel)); }
+  /// Returns the elements of a panel, packed in the order of its strides, from its wait until the
+  /// start of the panel that comes look_ahead + 1 later.
+  const T* operator[](std::int64_t panel) const {
+    const void* data = nullptr;
+    check(ob_overlap_panel_data(handle_, panel, &data));
+    return static_cast<const T*>(data);
+  }
+  /// Returns true if a panel moves by Runtime::tick() only, so that the computation should be cut.
+  bool ticks() const noexcept { return ob_overlap_ticks(handle_) != 0; }
+};
+
 }  // namespace outboard::overlap
 
 #endif

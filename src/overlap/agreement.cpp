@@ -122,4 +122,19 @@ Status agree(MPI_Comm comm, const std::vector<Message>& messages, const Status& 
   return share(comm, compare(rank, messages, *sent));
 }
 
+Status agree_on_values(MPI_Comm comm, const std::vector<std::int64_t>& values,
+                       const std::function<std::string(std::size_t)>& name_of) {
+  std::vector<std::int64_t> first = values;
+  OB_RETURN_IF_ERROR(
+      mpi_status("MPI_Bcast", MPI_Bcast(first.data(), int(first.size()), MPI_INT64_T, 0, comm)));
+  const auto differs = std::mismatch(values.begin(), values.end(), first.begin());
+  Status own;
+  if (differs.first != values.end())
+    own = Status(Code::invalid_argument, name_of(std::size_t(differs.first - values.begin())) +
+                                             ": " + std::to_string(*differs.first) + " here and " +
+                                             std::to_string(*differs.second) +
+                                             " on rank 0 (the plans differ)");
+  return share(comm, own);
+}
+
 }  // namespace ob::overlap

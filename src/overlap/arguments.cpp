@@ -26,6 +26,30 @@ Status read_mode(const std::string& text, RuntimeOptions& options) {
   return {};
 }
 
+/// Returns the field, whose extents are at least `least`.
+Result<FieldView> view_of(const ob_overlap_field& field, std::int64_t least) {
+  if (field.dims < 1 || field.dims > kDims)
+    return invalid("a field of " + std::to_string(field.dims) +
+                   " dimensions (1 to 4 are possible)");
+  if (field.element_bytes < 1) return invalid("element_bytes below 1");
+  FieldView view;
+  view.data = static_cast<std::byte*>(field.data);
+  view.element_bytes = field.element_bytes;
+  view.dims = field.dims;
+  bool strided = false;
+  for (int d = 0; d < view.dims; ++d) {
+    if (field.extents[d] < least) return invalid("an extent below " + std::to_string(least));
+    view.extents[d] = field.extents[d];
+    strided |= field.strides[d] != 0;
+  }
+  std::int64_t step = view.element_bytes;
+  for (int d = view.dims - 1; d >= 0; --d) {
+    view.strides[d] = strided ? field.strides[d] * view.element_bytes : step;
+    step *= view.extents[d];
+  }
+  return view;
+}
+
 int default_workers() {
   const char* threads = std::getenv("OMP_NUM_THREADS");
   return threads ? std::max(1, std::atoi(threads)) : 1;
@@ -62,26 +86,24 @@ Result<RuntimeOptions> options_from(const ob_overlap_options* given) {
 
 Result<FieldView> field_from(const ob_overlap_field* field) {
   if (field == nullptr || field->data == nullptr) return invalid("a field without data");
-  if (field->dims < 1 || field->dims > kDims)
-    return invalid("a field of " + std::to_string(field->dims) +
-                   " dimensions (1 to 4 are possible)");
-  if (field->element_bytes < 1) return invalid("element_bytes below 1");
-  FieldView view;
-  view.data = static_cast<std::byte*>(field->data);
-  view.element_bytes = field->element_bytes;
-  view.dims = field->dims;
-  bool strided = false;
-  for (int d = 0; d < view.dims; ++d) {
-    if (field->extents[d] < 1) return invalid("an extent below 1");
-    view.extents[d] = field->extents[d];
-    strided |= field->strides[d] != 0;
-  }
-  std::int64_t step = view.element_bytes;
-  for (int d = view.dims - 1; d >= 0; --d) {
-    view.strides[d] = strided ? field->strides[d] * view.element_bytes : step;
-    step *= view.extents[d];
-  }
-  return view;
+  return view_of(*field, 1);
+}
+
+Result<FieldView> panel_from(const ob_overlap_field* panel) {
+  if (panel == nullptr) return invalid("a panel without a field");
+  return view_of(*panel, 0);
+}
+
+Result<PanelOptions> panels_from(const ob_overlap_panel_options* options) {
+  if (options == nullptr) return PanelOptions();
+  if (options->struct_bytes != sizeof *options)
+    return invalid("struct_bytes of the panel options is not their size");
+  if (options->look_ahead < 0 || options->look_ahead > kMostLookAhead)
+    return invalid("look_ahead " + std::to_string(options->look_ahead) + " is not in 0 to " +
+                   std::to_string(kMostLookAhead));
+  if (options->broadcast < 0 || options->broadcast >= kBroadcasts)
+    return invalid("broadcast " + std::to_string(options->broadcast) + " does not exist");
+  return PanelOptions{options->look_ahead, Broadcast(options->broadcast)};
 }
 
 Box box_from(const ob_overlap_box& box) noexcept {

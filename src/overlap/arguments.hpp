@@ -18,6 +18,10 @@ Result<Box> box_from(const ob_overlap_box* box, const FieldView& field);
 Box box_from(const ob_overlap_box& box) noexcept;
 ob_overlap_box box_to(const Box& box) noexcept;
 
+/// Returns a panel: a field that may have no data, and extents of 0.
+Result<FieldView> panel_from(const ob_overlap_field* panel);
+Result<PanelOptions> panels_from(const ob_overlap_panel_options* options);
+
 struct HaloDescription {
   HaloShape shape;
   Stencil stencil;

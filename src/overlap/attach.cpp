@@ -100,8 +100,7 @@ void Runtime::on_finalize() {
 
 Runtime::~Runtime() {
   if (key_ != MPI_KEYVAL_INVALID) {
-    for (const auto& plan : plans_)
-      if (plan->under_way()) (void)wait(*plan);
+    for (const auto& plan : plans_) (void)settle(*plan);
     proxy_.reset();
     leaving_ = true;  // deleting the attribute calls the hook, too
     MPI_Comm_delete_attr(MPI_COMM_SELF, key_);

@@ -1,10 +1,11 @@
-// The exported functions of outboard/overlap.h.
+// The exported functions of outboard/overlap.h, without those of panel plans.
 #include <algorithm>
 #include <cstring>
 
 #include "overlap/agreement.hpp"
 #include "overlap/arguments.hpp"
 #include "overlap/explain.hpp"
+#include "overlap/handles.hpp"
 
 namespace {
 
@@ -25,53 +26,46 @@ void copy_text(char (&to)[size], const std::string& text) {
   to[length] = '\0';
 }
 
-ob_status failed(const Status& status, const Plan* plan = nullptr, int rank = -1) {
+}  // namespace
+
+namespace ob::overlap {
+
+ob_status failed(const Status& status, const Plan* plan) {
   last_error = {};
   last_error.code = ob_status(status.code());
-  last_error.rank = plan ? plan->world_rank() : rank;
+  last_error.rank = plan ? plan->world_rank() : -1;
   last_error.neighbour = plan ? plan->failed_neighbour() : -1;
   copy_text(last_error.plan, plan ? plan->name() : "");
   copy_text(last_error.message, plan ? plan->name() + ": " + status.message() : status.message());
   return last_error.code;
 }
 
-}  // namespace
-
-struct ob_overlap_runtime_s {
-  std::unique_ptr<Runtime> runtime;
-  std::vector<std::unique_ptr<ob_overlap_plan_s>> plans;
-};
-
-struct ob_overlap_plan_s {
-  ob_overlap_runtime owner;
-  Plan* plan;
-};
-
-namespace {
-
-/// Runs `body`, which returns a Status, and keeps exceptions inside.
-template <class Body>
-ob_status guarded(const Plan* plan, Body&& body) noexcept {
-  try {
-    const Status status = body();
-    return status.ok() ? OB_OK : failed(status, plan);
-  } catch (const std::bad_alloc&) {
-    last_error = {};
-    return last_error.code = OB_OUT_OF_MEMORY;
-  } catch (...) {
-    last_error = {};
-    return last_error.code = OB_INTERNAL;
-  }
+ob_status failed_without_words(ob_status code) noexcept {
+  last_error = {};
+  return last_error.code = code;
 }
 
 ob_status null_handle() { return failed(Status(Code::invalid_argument, "a handle is NULL")); }
 
-/// Gives the plan its handle.
-ob_overlap_plan handle_of(ob_overlap_runtime runtime, Plan* plan) {
+ob_status wrong_kind(ob_overlap_plan plan) {
+  return failed(plan->panels != nullptr
+                    ? Status(Code::invalid_argument,
+                             "a plan of panels does not have this function, use "
+                             "ob_overlap_panel_start and ob_overlap_panel_wait")
+                    : Status(Code::invalid_argument, "the function is for plans of panels"),
+                plan->plan);
+}
+
+ob_overlap_plan handle_of(ob_overlap_runtime runtime, MovePlan* moves, PanelPlan* panels) {
+  Plan* const plan = moves != nullptr ? static_cast<Plan*>(moves) : panels;
   runtime->plans.push_back(
-      std::unique_ptr<ob_overlap_plan_s>(new ob_overlap_plan_s{runtime, plan}));
+      std::unique_ptr<ob_overlap_plan_s>(new ob_overlap_plan_s{runtime, plan, moves, panels}));
   return runtime->plans.back().get();
 }
+
+}  // namespace ob::overlap
+
+namespace {
 
 Status describe(const ob_overlap_field* field, const ob_overlap_box* box, Message& message) {
   OB_ASSIGN_OR_RETURN(const FieldView view, field_from(field));
@@ -82,7 +76,7 @@ Status describe(const ob_overlap_field* field, const ob_overlap_box* box, Messag
 }
 
 /// Adds a message to a plan that is not committed. The plan keeps a failure for its commit.
-Status add(Plan& plan, bool sends, const ob_overlap_field* field, const ob_overlap_box* box,
+Status add(MovePlan& plan, bool sends, const ob_overlap_field* field, const ob_overlap_box* box,
            int peer, int tag) {
   if (plan.committed()) return Status(Code::invalid_argument, "the plan is committed already");
   Message message;
@@ -94,8 +88,8 @@ Status add(Plan& plan, bool sends, const ob_overlap_field* field, const ob_overl
   return plan.keep(status);
 }
 
-Status add_tagged(Plan& plan, bool sends, const ob_overlap_field* field, const ob_overlap_box* box,
-                  int peer, int tag) {
+Status add_tagged(MovePlan& plan, bool sends, const ob_overlap_field* field,
+                  const ob_overlap_box* box, int peer, int tag) {
   if (tag >= 0 && tag < kFirstOwnTag) return add(plan, sends, field, box, peer, tag);
   return plan.keep(
       Status(Code::invalid_argument, "tag " + std::to_string(tag) + " is not in 0 to 16383"));
@@ -135,7 +129,7 @@ ob_status ob_overlap_halo(ob_overlap_runtime runtime, MPI_Comm cart,
   if (runtime == nullptr || plan == nullptr) return null_handle();
   return guarded(nullptr, [&]() -> Status {
     const char* name = options && options->name ? options->name : "halo";
-    OB_ASSIGN_OR_RETURN(Plan* const made, runtime->runtime->create_plan(name, cart));
+    OB_ASSIGN_OR_RETURN(MovePlan* const made, runtime->runtime->create_moves(name, cart));
     const Result<HaloDescription> halo = halo_from(options);
     Status own = halo.status();
     if (own.ok()) own = describe_halo(*made, cart, halo->shape, halo->stencil, halo->fields);
@@ -143,7 +137,7 @@ ob_status ob_overlap_halo(ob_overlap_runtime runtime, MPI_Comm cart,
       (void)runtime->runtime->destroy_plan(made);
       return all;
     }
-    *plan = handle_of(runtime, made);
+    *plan = handle_of(runtime, made, nullptr);
     return {};
   });
 }
@@ -152,31 +146,29 @@ ob_status ob_overlap_moves(ob_overlap_runtime runtime, MPI_Comm comm, const char
                            ob_overlap_plan* plan) {
   if (runtime == nullptr || plan == nullptr) return null_handle();
   return guarded(nullptr, [&]() -> Status {
-    OB_ASSIGN_OR_RETURN(Plan* const made,
-                        runtime->runtime->create_plan(name ? name : "moves", comm));
-    *plan = handle_of(runtime, made);
+    OB_ASSIGN_OR_RETURN(MovePlan* const made,
+                        runtime->runtime->create_moves(name ? name : "moves", comm));
+    *plan = handle_of(runtime, made, nullptr);
     return {};
   });
 }
 
 ob_status ob_overlap_send(ob_overlap_plan plan, const ob_overlap_field* field,
                           const ob_overlap_box* box, int32_t to, int32_t tag) {
-  if (plan == nullptr) return null_handle();
-  return guarded(plan->plan, [&] { return add_tagged(*plan->plan, true, field, box, to, tag); });
+  return guarded_moves(
+      plan, [&](MovePlan& moves) { return add_tagged(moves, true, field, box, to, tag); });
 }
 
 ob_status ob_overlap_receive(ob_overlap_plan plan, const ob_overlap_field* field,
                              const ob_overlap_box* box, int32_t from, int32_t tag) {
-  if (plan == nullptr) return null_handle();
-  return guarded(plan->plan, [&] { return add_tagged(*plan->plan, false, field, box, from, tag); });
+  return guarded_moves(
+      plan, [&](MovePlan& moves) { return add_tagged(moves, false, field, box, from, tag); });
 }
 
 ob_status ob_overlap_move(ob_overlap_plan plan, const ob_overlap_field* from,
                           const ob_overlap_box* from_box, const ob_overlap_field* to,
                           const ob_overlap_box* to_box) {
-  if (plan == nullptr) return null_handle();
-  return guarded(plan->plan, [&]() -> Status {
-    Plan& moves = *plan->plan;
+  return guarded_moves(plan, [&](MovePlan& moves) -> Status {
     const int self = moves.comm().rank();
     const int tag = kFirstOwnTag + int(moves.described().size());
     const Status sends = add(moves, true, from, from_box, self, tag);
@@ -203,35 +195,34 @@ ob_status ob_overlap_plan_destroy(ob_overlap_plan plan) {
 
 ob_status ob_overlap_interior(ob_overlap_plan plan, ob_overlap_box* interior) {
   if (plan == nullptr || interior == nullptr) return null_handle();
-  if (!plan->plan->cells)
+  if (plan->moves == nullptr || !plan->moves->cells)
     return failed(Status(Code::unsupported, "interior is for halo plans"), plan->plan);
-  *interior = box_to(plan->plan->cells->interior);
+  *interior = box_to(plan->moves->cells->interior);
   return OB_OK;
 }
 
 ob_status ob_overlap_boundary(ob_overlap_plan plan, ob_overlap_box boundary[8], int32_t* count) {
   if (plan == nullptr || boundary == nullptr || count == nullptr) return null_handle();
-  if (!plan->plan->cells)
+  if (plan->moves == nullptr || !plan->moves->cells)
     return failed(Status(Code::unsupported, "boundary is for halo plans"), plan->plan);
-  const std::vector<Box>& boxes = plan->plan->cells->boundary;
+  const std::vector<Box>& boxes = plan->moves->cells->boundary;
   std::transform(boxes.begin(), boxes.end(), boundary, box_to);
   *count = int32_t(boxes.size());
   return OB_OK;
 }
 
 ob_status ob_overlap_start(ob_overlap_plan plan, uint32_t flags) {
-  if (plan == nullptr) return null_handle();
-  return guarded(plan->plan, [&]() -> Status {
+  return guarded_moves(plan, [&](MovePlan& moves) -> Status {
     if ((flags & ~uint32_t{OB_OVERLAP_HOLD}) != 0)
       return Status(Code::invalid_argument, "unknown flags of start");
-    return plan->owner->runtime->start(*plan->plan, (flags & OB_OVERLAP_HOLD) != 0);
+    return plan->owner->runtime->start(moves, (flags & OB_OVERLAP_HOLD) != 0);
   });
 }
 
 ob_status ob_overlap_ready(ob_overlap_plan plan, const ob_overlap_box* box) {
-  if (plan == nullptr || box == nullptr) return null_handle();
-  return guarded(plan->plan,
-                 [&] { return plan->owner->runtime->ready(*plan->plan, box_from(*box)); });
+  if (box == nullptr) return null_handle();
+  return guarded_moves(
+      plan, [&](MovePlan& moves) { return plan->owner->runtime->ready(moves, box_from(*box)); });
 }
 
 ob_status ob_overlap_tick(ob_overlap_runtime runtime) {
@@ -244,8 +235,7 @@ int32_t ob_overlap_ticks(ob_overlap_plan plan) {
 }
 
 ob_status ob_overlap_wait(ob_overlap_plan plan) {
-  if (plan == nullptr) return null_handle();
-  return guarded(plan->plan, [&] { return plan->owner->runtime->wait(*plan->plan); });
+  return guarded_moves(plan, [&](MovePlan& moves) { return plan->owner->runtime->wait(moves); });
 }
 
 ob_status ob_overlap_explain(ob_overlap_runtime runtime, char* text, size_t capacity,

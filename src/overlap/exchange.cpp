@@ -37,9 +37,14 @@ Exchange::Exchange(std::vector<Message> messages, bool late_unpack)
   statuses_.resize(messages_.size());
   stages_ = std::make_unique<std::atomic<Stage>[]>(messages_.size());
   buffers_.assign(messages_.size(), nullptr);
+  followers_.resize(receives_);
+  for (std::size_t i = receives_; i < messages_.size(); ++i)
+    if (messages_[i].after >= 0) followers_[std::size_t(messages_[i].after)].push_back(i);
   std::size_t total = kCacheLine;
-  for (const Message& message : messages_)
+  for (const Message& message : messages_) {
+    bytes_ += std::int64_t(message.bytes());
     if (staged(message)) total += padded(message.bytes());
+  }
   memory_ = std::make_unique<std::byte[]>(total);
   std::byte* next = memory_.get();
   for (std::size_t i = 0; i < messages_.size(); ++i) {
@@ -86,14 +91,23 @@ Exchange::~Exchange() {
     if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
 }
 
+Exchange::Stage Exchange::first_stage(std::size_t message, bool hold_sends) const noexcept {
+  if (message < receives_) return Stage::active;
+  if (messages_[message].after >= 0) return Stage::follows;
+  return hold_sends ? Stage::held : Stage::released;
+}
+
 void Exchange::prepare(bool hold_sends) noexcept {
   failed_ = -1;
   open_.store(int(messages_.size()), std::memory_order_relaxed);
-  to_start_.store(hold_sends ? 0 : int(messages_.size() - receives_), std::memory_order_relaxed);
+  arriving_ = int(receives_);
+  int released = 0;
   for (std::size_t i = 0; i < messages_.size(); ++i) {
-    const Stage first = i < receives_ ? Stage::active : hold_sends ? Stage::held : Stage::released;
+    const Stage first = first_stage(i, hold_sends);
+    released += first == Stage::released ? 1 : 0;
     stages_[i].store(first, std::memory_order_relaxed);
   }
+  to_start_.store(released, std::memory_order_relaxed);
   moved_ns_.store(now_ns(), std::memory_order_relaxed);
 }
 
@@ -156,15 +170,23 @@ Result<bool> Exchange::advance() {
                                   indices_.data(), statuses_.data());
   if (result != MPI_SUCCESS) return failure("MPI_Testsome", result, completed);
   if (completed == MPI_UNDEFINED || completed == 0) return false;
-  for (int i = 0; i < completed; ++i) {
-    const auto message = std::size_t(indices_[i]);
-    if (!late_unpack_) unpack_one(message);
-    last_completed_ = message;
-    stages_[message].store(Stage::complete, std::memory_order_release);
-  }
+  for (int i = 0; i < completed; ++i) complete_one(std::size_t(indices_[i]));
   moved_ns_.store(now_ns(), std::memory_order_relaxed);
   open_.fetch_sub(completed, std::memory_order_release);
+  if (to_start_.load(std::memory_order_acquire) > 0) OB_RETURN_IF_ERROR(start_released());
   return true;
+}
+
+void Exchange::complete_one(std::size_t message) noexcept {
+  if (!late_unpack_) unpack_one(message);
+  last_completed_ = message;
+  stages_[message].store(Stage::complete, std::memory_order_release);
+  if (message >= receives_) return;
+  --arriving_;
+  for (const std::size_t send : followers_[message]) {
+    stages_[send].store(Stage::released, std::memory_order_relaxed);
+    to_start_.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 Status Exchange::failure(const char* function, int result, int completed) {

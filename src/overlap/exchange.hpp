@@ -23,6 +23,8 @@ struct Message {
   std::vector<Region> regions;
   Box box;           ///< the cells; for ready()
   std::string name;  ///< the cells, for reports
+  /// Of a send: the number, among the receives, of the one that must be complete first; -1: none.
+  int after = -1;
 
   std::size_t bytes() const noexcept;
   std::uint64_t signature() const noexcept;
@@ -56,6 +58,9 @@ class Exchange {
   /// Starts sends that were released since, and tests. Returns true if a message was completed.
   Result<bool> advance();
   bool complete() const noexcept { return open_.load(std::memory_order_acquire) == 0; }
+  /// Returns true if all receives are complete, and so all sends that follow them have started.
+  /// Threads: the driver.
+  bool arrived() const noexcept { return arriving_ == 0; }
   /// Returns true if the message is not complete.
   bool open(std::size_t message) const noexcept;
   /// Returns the number of the message that was completed last.
@@ -64,16 +69,20 @@ class Exchange {
   int failed_message() const noexcept { return failed_; }
   /// Returns when something moved last, or when the run began.
   std::int64_t moved_ns() const noexcept { return moved_ns_.load(std::memory_order_relaxed); }
+  /// Returns the bytes of all messages of a run.
+  std::int64_t bytes() const noexcept { return bytes_; }
   /// Copies what arrived to its place, if create() was asked to wait for it.
   void unpack() noexcept;
 
  private:
-  enum class Stage : std::uint8_t { complete, held, released, active };
+  enum class Stage : std::uint8_t { complete, held, follows, released, active };
 
   Exchange(std::vector<Message> messages, bool late_unpack);
   bool staged(const Message& message) const noexcept;
   Status make_requests(MPI_Comm comm);
+  Stage first_stage(std::size_t message, bool hold_sends) const noexcept;
   Status start_released();
+  void complete_one(std::size_t message) noexcept;
   void unpack_one(std::size_t message) noexcept;
   Status failure(const char* function, int result, int completed);
 
@@ -82,10 +91,13 @@ class Exchange {
   std::size_t receives_ = 0;
   std::unique_ptr<std::byte[]> memory_;
   std::vector<std::byte*> buffers_;  ///< null for messages in place
+  std::int64_t bytes_ = 0;
   std::vector<MPI_Request> requests_;
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
   std::unique_ptr<std::atomic<Stage>[]> stages_;
+  std::vector<std::vector<std::size_t>> followers_;  ///< of each receive, the sends after it
+  int arriving_ = 0;                                 ///< receives that are not complete
   std::atomic<int> open_{0};
   std::atomic<int> to_start_{0};
   std::atomic<std::int64_t> moved_ns_{0};

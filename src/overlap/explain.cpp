@@ -27,7 +27,7 @@ std::string times_of(const Plan& plan) {
 }
 
 std::string choice_of(const Plan& plan) {
-  const ModeTrials& trials = *plan.trials();
+  const ModeTrials& trials = plan.trials();
   if (trials.candidates().size() == 1)
     return formatted("  mode %s, as asked for\n", to_string(trials.candidates().front()));
   if (trials.chosen() == Mode::automatic) return "  mode not chosen yet: the trials go on\n";
@@ -38,14 +38,12 @@ std::string choice_of(const Plan& plan) {
   return text + " (slowest rank, from start to start)\n";
 }
 
-/// Returns for which neighbour the program waited longest.
+/// Returns for whom the program waited longest.
 std::string waits_of(const Plan& plan) {
-  const std::vector<double>& waited = plan.waited_for();
-  const auto longest = std::max_element(waited.begin(), waited.end());
-  if (longest == waited.end() || *longest == 0) return "";
-  const Message& message = plan.exchange().messages()[std::size_t(longest - waited.begin())];
-  return formatted("  longest wait: %.3f ms in all, for %s rank %d\n", *longest * 1e3,
-                   message.sends ? "a message to" : "a message from", message.peer);
+  const LongestWait longest = plan.longest_wait();
+  if (longest.seconds == 0) return "";
+  return formatted("  longest wait: %.3f ms in all, for %s\n", longest.seconds * 1e3,
+                   longest.what.c_str());
 }
 
 }  // namespace
@@ -59,9 +57,8 @@ std::string explain(const Runtime& runtime) {
                   runtime.proxy()->processor_s() * 1e3);
   for (const auto& plan : runtime.plans()) {
     if (!plan->committed()) continue;
-    text += formatted("plan %s: %zu messages, %lld bytes a run; shortest run %.3f ms\n",
-                      plan->name().c_str(), plan->exchange().messages().size(),
-                      static_cast<long long>(plan->bytes()), plan->wire_s() * 1e3);
+    text += formatted("plan %s: %s; shortest run %.3f ms\n", plan->name().c_str(),
+                      plan->summary().c_str(), plan->shortest_s() * 1e3);
     text += choice_of(*plan) + times_of(*plan) + waits_of(*plan);
   }
   return text;

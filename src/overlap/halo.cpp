@@ -56,7 +56,7 @@ Message message_of(const Box& box, int peer, int tag, bool sends, int dims,
 
 }  // namespace
 
-Status describe_halo(Plan& plan, MPI_Comm cart, const HaloShape& shape, const Stencil& stencil,
+Status describe_halo(MovePlan& plan, MPI_Comm cart, const HaloShape& shape, const Stencil& stencil,
                      const std::vector<FieldView>& fields) {
   if (fields.empty()) return Status(Code::invalid_argument, "a halo plan without fields");
   OB_ASSIGN_OR_RETURN(const Grid grid, grid_of(cart, shape.dims));
@@ -76,7 +76,7 @@ Status describe_halo(Plan& plan, MPI_Comm cart, const HaloShape& shape, const St
     if (!face.receive.empty())
       messages.push_back(message_of(face.receive, peer, opposite_tag, false, shape.dims, fields));
   }
-  Plan::Cells cells;
+  MovePlan::Cells cells;
   cells.interior = geometry.interior(used);
   cells.boundary = subtract(geometry.owned(), cells.interior);
   plan.cells = std::move(cells);

@@ -7,14 +7,14 @@
 
 #include "base/status.hpp"
 #include "overlap/halo_geometry.hpp"
-#include "overlap/plan.hpp"
+#include "overlap/move_plan.hpp"
 
 namespace ob::overlap {
 
 /// Describes in `plan` one message to and one from each neighbour from which the stencil reads.
 /// Several fields share a message. Periodic dimensions are those of `cart`.
 /// Errors: invalid_argument, on this rank only
-Status describe_halo(Plan& plan, MPI_Comm cart, const HaloShape& shape, const Stencil& stencil,
+Status describe_halo(MovePlan& plan, MPI_Comm cart, const HaloShape& shape, const Stencil& stencil,
                      const std::vector<FieldView>& fields);
 
 }  // namespace ob::overlap

@@ -3,6 +3,7 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/quiet_thread.hpp"
 #include "overlap/clock.hpp"
@@ -26,7 +27,7 @@ constexpr double kSocketBytes = 256 * 1024;  ///< what the kernel sends without 
 
 Result<std::unique_ptr<Proxy>> Proxy::start(int core) {
   std::unique_ptr<Proxy> proxy(new Proxy(core));
-  proxy->thread_ = quiet_thread([p = proxy.get()] { p->run(); });
+  proxy->thread_ = quiet_thread([p = proxy.get()] { p->work(); });
   if (!proxy->thread_.joinable())
     return Status(Code::unavailable, "no thread for the proxy (the system refuses)");
   return proxy;
@@ -38,20 +39,21 @@ Proxy::~Proxy() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Proxy::post(Plan& plan) noexcept {
-  Plan* head = inbox_.load(std::memory_order_relaxed);
+void Proxy::post(Run& run) noexcept {
+  Run* head = inbox_.load(std::memory_order_relaxed);
   do {
-    plan.next_posted = head;
-  } while (!inbox_.compare_exchange_weak(head, &plan, std::memory_order_acq_rel));
+    run.next_posted = head;
+  } while (!inbox_.compare_exchange_weak(head, &run, std::memory_order_acq_rel));
   bell_.ring();
 }
 
-void Proxy::await(const Plan& plan, std::int64_t limit_ns) noexcept {
+void Proxy::await(const Run& run, bool (Run::*reached)() const noexcept,
+                  std::int64_t limit_ns) noexcept {
   const std::uint32_t seen = ended_.rings();
-  if (!plan.over()) ended_.wait(seen, limit_ns);
+  if (!(run.*reached)()) ended_.wait(seen, limit_ns);
 }
 
-void Proxy::run() {
+void Proxy::work() {
   ::prctl(PR_SET_NAME, "ob-overlap");
   ::prctl(PR_SET_TIMERSLACK, 1000);  // the kernel's 50 us would double the short naps
   if (core_ >= 0) pin_to_core(core_);
@@ -68,30 +70,36 @@ void Proxy::run() {
 }
 
 bool Proxy::take_posted() {
-  Plan* posted = inbox_.exchange(nullptr, std::memory_order_acq_rel);
+  Run* posted = inbox_.exchange(nullptr, std::memory_order_acq_rel);
   if (posted == nullptr) return false;
-  bool over = false;
+  // The inbox has the last one in front, and the first one is needed first.
+  Run* first = nullptr;
   while (posted != nullptr) {
-    Plan* const plan = posted;
-    posted = plan->next_posted;
-    if (plan->begin().over)
-      over = true;
-    else
-      active_.push_back(plan);
+    Run* const run = std::exchange(posted, posted->next_posted);
+    run->next_posted = std::exchange(first, run);
   }
-  if (over) ended_.ring();
+  bool ended = false;
+  while (first != nullptr) {
+    Run* const run = std::exchange(first, first->next_posted);
+    const Run::Progress progress = run->begin();
+    ended |= progress.done || progress.over;
+    if (!progress.over) active_.push_back(run);
+  }
+  if (ended) ended_.ring();
   return true;
 }
 
 bool Proxy::drive_all() {
   bool moved = false;
-  const auto over = std::remove_if(active_.begin(), active_.end(), [&](Plan* plan) {
-    const Plan::Progress progress = plan->drive();
+  bool ended = false;
+  const auto over = std::remove_if(active_.begin(), active_.end(), [&](Run* run) {
+    const Run::Progress progress = run->drive();
     moved |= progress.moved;
+    ended |= progress.done || progress.over;
     return progress.over;
   });
-  if (over == active_.end()) return moved;
   active_.erase(over, active_.end());
+  if (!ended) return moved;
   processor_ns_.store(thread_time_ns(), std::memory_order_relaxed);
   ended_.ring();
   return true;
@@ -108,11 +116,8 @@ void Proxy::rest(std::uint32_t seen, std::int64_t idle_since) {
 
 std::int64_t Proxy::nap_ns() const noexcept {
   double nap = kMostNap;
-  for (const Plan* plan : active_)
-    if (plan->bytes() > 0 && plan->wire_s() > 0)
-      nap = std::min(nap, kSocketBytes * plan->wire_s() / double(plan->bytes()) * 1e9);
-    else
-      nap = kLeastNap;
+  for (const Run* run : active_)
+    nap = run->rate() > 0 ? std::min(nap, kSocketBytes / run->rate() * 1e9) : double(kLeastNap);
   return std::clamp(std::int64_t(nap), kLeastNap, kMostNap);
 }
 

@@ -9,11 +9,11 @@
 
 #include "base/status.hpp"
 #include "overlap/doorbell.hpp"
-#include "overlap/plan.hpp"
+#include "overlap/run.hpp"
 
 namespace ob::overlap {
 
-/// Drives the plans that are posted to it, and sleeps while none is under way.
+/// Drives the runs that are posted to it, and sleeps while none is under way.
 class Proxy {
  public:
   /// @param core the core of its own, or -1: then it naps longer, since each wake-up costs a worker
@@ -24,12 +24,13 @@ class Proxy {
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;
 
-  /// Hands a prepared plan over. Threads: any.
-  void post(Plan& plan) noexcept;
+  /// Hands a prepared run over. Threads: any.
+  void post(Run& run) noexcept;
   /// Wakes the thread, after sends were released. Threads: any.
   void wake() noexcept { bell_.ring(); }
-  /// Waits until the run of `plan` is over, for at most `limit_ns`.
-  void await(const Plan& plan, std::int64_t limit_ns) noexcept;
+  /// Waits until `reached` is true for the run, for at most `limit_ns`.
+  /// @param reached &Run::done or &Run::over
+  void await(const Run& run, bool (Run::*reached)() const noexcept, std::int64_t limit_ns) noexcept;
 
   bool own_core() const noexcept { return core_ >= 0; }
   /// Returns the processor time of the thread [s], as of the last end of a run.
@@ -37,7 +38,7 @@ class Proxy {
 
  private:
   explicit Proxy(int core) : core_(core) {}
-  void run();
+  void work();
   bool take_posted();
   bool drive_all();
   void rest(std::uint32_t seen, std::int64_t idle_since);
@@ -45,11 +46,11 @@ class Proxy {
 
   const int core_;
   Doorbell bell_;   ///< something to do
-  Doorbell ended_;  ///< a run is over; of the proxy, since the plan may be gone by then
-  std::atomic<Plan*> inbox_{nullptr};
+  Doorbell ended_;  ///< a run is done or over; of the proxy, since the run may be gone by then
+  std::atomic<Run*> inbox_{nullptr};
   std::atomic<bool> stop_{false};
   std::atomic<std::int64_t> processor_ns_{0};
-  std::vector<Plan*> active_;
+  std::vector<Run*> active_;
   std::thread thread_;
 };
 

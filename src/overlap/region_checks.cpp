@@ -11,6 +11,8 @@ namespace {
 constexpr std::uint64_t kNan8 = 0x7ff4'd00d'7fb4'd00d;
 constexpr std::uint32_t kNan4 = 0x7fb4'd00d;
 
+}  // namespace
+
 void fill_with_nan(const Region& region) {
   std::vector<std::byte> cells(region.bytes());
   const bool small = region.element_bytes() == 4;
@@ -20,8 +22,6 @@ void fill_with_nan(const Region& region) {
     std::memcpy(cells.data() + at, word, std::min(step, cells.size() - at));
   region.unpack(cells.data());
 }
-
-}  // namespace
 
 RegionChecks::RegionChecks(const Exchange& exchange)
     : exchange_(exchange), digests_(exchange.messages().size()) {}

@@ -9,6 +9,9 @@
 
 namespace ob::overlap {
 
+/// Fills the cells with signalling NaN.
+void fill_with_nan(const Region& region);
+
 /// Digests sent regions, and fills regions that are received with signalling NaN, so that a value
 /// that is read too early spoils the result. Threads: the program's, one at a time.
 class RegionChecks {

@@ -14,6 +14,8 @@ namespace {
 constexpr std::int64_t kSpin = 50'000;
 // How often a wait for the proxy looks at the patience.
 constexpr std::int64_t kLook = 100'000'000;
+// The nap of a wait for the proxy while this thread has runs to move, too.
+constexpr std::int64_t kNap = 200'000;
 
 double seconds_since(std::int64_t begin) { return double(now_ns() - begin) * 1e-9; }
 
@@ -28,11 +30,23 @@ std::string stuck_line(const Plan& plan, const Message& message, double seconds)
 
 }  // namespace
 
-Result<Plan*> Runtime::create_plan(std::string name, MPI_Comm comm) {
+Result<MovePlan*> Runtime::create_moves(std::string name, MPI_Comm comm) {
   OB_RETURN_IF_ERROR(check_thread());
   OB_ASSIGN_OR_RETURN(Communicator own, Communicator::duplicate(comm));
-  plans_.push_back(std::make_unique<Plan>(std::move(name), std::move(own), rank_));
-  return plans_.back().get();
+  auto plan = std::make_unique<MovePlan>(std::move(name), std::move(own), rank_);
+  MovePlan* const made = plan.get();
+  plans_.push_back(std::move(plan));
+  return made;
+}
+
+Result<PanelPlan*> Runtime::create_panels(std::string name, MPI_Comm comm,
+                                          const PanelOptions& options) {
+  OB_RETURN_IF_ERROR(check_thread());
+  OB_ASSIGN_OR_RETURN(Communicator own, Communicator::duplicate(comm));
+  auto plan = std::make_unique<PanelPlan>(std::move(name), std::move(own), rank_, options);
+  PanelPlan* const made = plan.get();
+  plans_.push_back(std::move(plan));
+  return made;
 }
 
 Status Runtime::destroy_plan(Plan* plan) {
@@ -40,11 +54,17 @@ Status Runtime::destroy_plan(Plan* plan) {
                                   [&](const auto& owned) { return owned.get() == plan; });
   if (found == plans_.end())
     return Status(Code::invalid_argument, "the plan does not belong to the runtime");
-  Status waited;
-  if (plan->under_way()) waited = wait(*plan);
-  if (!plan->over()) return waited;  // stuck: MPI and the proxy still use its memory
+  const Status settled = settle(*plan);
+  if (!plan->over()) return settled;  // stuck: MPI and the proxy still use its memory
   plans_.erase(found);
-  return waited;
+  return settled;
+}
+
+Status Runtime::settle(Plan& plan) {
+  if (!plan.over()) OB_RETURN_IF_ERROR(check_thread());
+  plan.release_all();
+  for (const auto& run : plan.runs()) OB_RETURN_IF_ERROR(await(plan, *run, &Run::over));
+  return plan.finish_all();
 }
 
 Status Runtime::commit(Plan& plan) {
@@ -63,38 +83,91 @@ Status Runtime::check_thread() const {
                 "MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE");
 }
 
-Status Runtime::start(Plan& plan, bool hold_sends) {
+Result<Mode> Runtime::next_mode(Plan& plan) {
+  plan.note_iteration();
+  if (!plan.trials().due()) return plan.trials().next();
+  std::vector<double> times = plan.trials().medians();
+  MPI_Request request = MPI_REQUEST_NULL;
+  OB_RETURN_IF_ERROR(mpi_status(
+      "MPI_Iallreduce", MPI_Iallreduce(MPI_IN_PLACE, times.data(), int(times.size()), MPI_DOUBLE,
+                                       MPI_MAX, plan.comm().get(), &request)));
+  // A rank that has not come here yet may wait for a panel that this one passes on.
+  for (int chosen = 0; chosen == 0;) {
+    OB_RETURN_IF_ERROR(mpi_status("MPI_Test", MPI_Test(&request, &chosen, MPI_STATUS_IGNORE)));
+    if (chosen == 0 && !poll()) ::sched_yield();
+  }
+  plan.trials().choose(times);
+  return plan.trials().next();
+}
+
+void Runtime::launch(Run& run) {
+  if (has_thread(run.mode())) return proxy_->post(run);
+  if (run.begin().over) return;
+  while (driving_.test_and_set(std::memory_order_acquire)) ::sched_yield();
+  driven_.push_back(&run);
+  driven_count_.store(int(driven_.size()), std::memory_order_relaxed);
+  if (run.mode() == Mode::ticked) ticked_.fetch_add(1, std::memory_order_relaxed);
+  driving_.clear(std::memory_order_release);
+}
+
+Status Runtime::start(MovePlan& plan, bool hold_sends) {
   OB_RETURN_IF_ERROR(check_thread());
   if (!plan.committed())
     return Status(Code::invalid_argument, "start before commit, call commit once");
   if (plan.under_way())
     return Status(Code::invalid_argument, "start twice without wait (a run is under way)");
-  OB_ASSIGN_OR_RETURN(const Mode mode, plan.next_mode());
+  OB_ASSIGN_OR_RETURN(const Mode mode, next_mode(plan));
   const std::int64_t begin = now_ns();
   OB_RETURN_IF_ERROR(plan.prepare(mode, hold_sends));
-  if (has_thread(mode)) {
-    proxy_->post(plan);
-  } else if (!plan.begin().over) {
-    while (driving_.test_and_set(std::memory_order_acquire)) ::sched_yield();
-    driven_.push_back(&plan);
-    if (mode == Mode::ticked) ticked_.fetch_add(1, std::memory_order_relaxed);
-    driving_.clear(std::memory_order_release);
-  }
+  launch(plan.run());
   Status status;
-  if (mode == Mode::sync && !hold_sends) status = drive_until_over(plan);
-  plan.add_start(seconds_since(begin));
+  if (mode == Mode::sync && !hold_sends) status = drive_until(plan, plan.run(), &Run::over);
+  plan.add_start(plan.run(), seconds_since(begin));
   return status;
 }
 
-Status Runtime::ready(Plan& plan, const Box& box) {
+Status Runtime::start(PanelPlan& plan, std::int64_t panel) {
+  OB_RETURN_IF_ERROR(check_thread());
+  OB_RETURN_IF_ERROR(plan.check_start(panel));
+  OB_ASSIGN_OR_RETURN(const Mode mode, next_mode(plan));
+  const std::int64_t begin = now_ns();
+  Run& run = plan.next_run();
+  OB_RETURN_IF_ERROR(await(plan, run, &Run::over));  // the panel before in the same buffer
+  OB_RETURN_IF_ERROR(plan.prepare(panel, mode));
+  launch(run);
+  Status status;
+  if (mode == Mode::sync) status = drive_until(plan, run, &Run::over);
+  plan.add_start(run, seconds_since(begin));
+  return status;
+}
+
+Status Runtime::wait(PanelPlan& plan, std::int64_t panel) {
+  OB_RETURN_IF_ERROR(check_thread());
+  OB_ASSIGN_OR_RETURN(Run* const run, plan.run_of(panel));
+  const std::int64_t begin = now_ns();
+  // The proxy calls MPI until the run is over, and the program may call MPI after the wait.
+  const bool serialized = has_thread(run->mode()) && level_ < MPI_THREAD_MULTIPLE;
+  OB_RETURN_IF_ERROR(await(plan, *run, serialized ? &Run::over : &Run::done));
+  plan.add_wait(*run, seconds_since(begin));
+  return plan.finish(panel);
+}
+
+bool Runtime::ticks(const Plan& plan) noexcept {
+  return std::any_of(plan.runs().begin(), plan.runs().end(),
+                     [](const auto& run) { return run->mode() == Mode::ticked && !run->over(); });
+}
+
+Status Runtime::ready(MovePlan& plan, const Box& box) {
   OB_RETURN_IF_ERROR(check_thread());
   if (!plan.under_way()) return Status(Code::invalid_argument, "ready outside of start and wait");
   OB_RETURN_IF_ERROR(plan.ready(box));
-  if (has_thread(plan.mode())) {
+  const Run& run = plan.run();
+  if (has_thread(run.mode())) {
     proxy_->wake();
     return {};
   }
-  if (plan.mode() == Mode::sync && !plan.exchange().any_held()) return drive_until_over(plan);
+  if (run.mode() == Mode::sync && !plan.exchange().any_held())
+    return drive_until(plan, run, &Run::over);
   poll();
   return {};
 }
@@ -109,61 +182,68 @@ bool Runtime::poll() {
   // A thread that finds another one here goes on computing.
   if (driving_.test_and_set(std::memory_order_acquire)) return false;
   bool moved = false;
-  const auto over = std::remove_if(driven_.begin(), driven_.end(), [&](Plan* plan) {
-    const bool ticked = plan->mode() == Mode::ticked;
-    const Plan::Progress progress = plan->drive();
+  const auto over = std::remove_if(driven_.begin(), driven_.end(), [&](Run* run) {
+    const bool ticked = run->mode() == Mode::ticked;
+    const Run::Progress progress = run->drive();
     moved |= progress.moved;
     if (progress.over && ticked) ticked_.fetch_sub(1, std::memory_order_relaxed);
     return progress.over;
   });
   driven_.erase(over, driven_.end());
+  driven_count_.store(int(driven_.size()), std::memory_order_relaxed);
   driving_.clear(std::memory_order_release);
   return moved;
 }
 
-Status Runtime::wait(Plan& plan) {
+Status Runtime::wait(MovePlan& plan) {
   OB_RETURN_IF_ERROR(check_thread());
   if (!plan.under_way()) return Status(Code::invalid_argument, "wait without start");
   const std::int64_t begin = now_ns();
   plan.release_all();
-  OB_RETURN_IF_ERROR(has_thread(plan.mode()) ? await_proxy(plan) : drive_until_over(plan));
-  plan.add_wait(seconds_since(begin));
+  OB_RETURN_IF_ERROR(await(plan, plan.run(), &Run::over));
+  plan.add_wait(plan.run(), seconds_since(begin));
   return plan.finish();
 }
 
-Status Runtime::drive_until_over(Plan& plan) {
+Status Runtime::await(const Plan& plan, const Run& run, Reached reached) {
+  return has_thread(run.mode()) ? await_proxy(plan, run, reached) : drive_until(plan, run, reached);
+}
+
+Status Runtime::drive_until(const Plan& plan, const Run& run, Reached reached) {
   std::int64_t idle_since = now_ns();
-  while (!plan.over()) {
+  while (!(run.*reached)()) {
     if (poll()) {
       idle_since = now_ns();
       continue;
     }
     const std::int64_t idle = now_ns() - idle_since;
     if (idle > kSpin) ::sched_yield();
-    if (double(idle) * 1e-9 > options_.patience_s)
-      return stuck(plan, seconds_since(plan.exchange().moved_ns()));
+    if (double(idle) * 1e-9 > options_.patience_s) return stuck(plan, run);
   }
   return {};
 }
 
-Status Runtime::await_proxy(Plan& plan) {
+Status Runtime::await_proxy(const Plan& plan, const Run& run, Reached reached) {
+  if ((run.*reached)()) return {};
   proxy_->wake();  // sends may have been released
   const std::int64_t begin = now_ns();
-  while (!plan.over()) {
+  while (!(run.*reached)()) {
     if (proxy_->own_core() && now_ns() - begin < kSpin) continue;
-    proxy_->await(plan, kLook);
-    const std::int64_t since = std::max(begin, plan.exchange().moved_ns());
-    if (!plan.over() && seconds_since(since) > options_.patience_s)
-      return stuck(plan, seconds_since(plan.exchange().moved_ns()));
+    // Runs of other modes, which this thread moves, may be needed by ranks that this one needs.
+    poll();
+    proxy_->await(run, reached, driven_count_.load(std::memory_order_relaxed) > 0 ? kNap : kLook);
+    const std::int64_t since = std::max(begin, run.exchange()->moved_ns());
+    if (!(run.*reached)() && seconds_since(since) > options_.patience_s) return stuck(plan, run);
   }
   return {};
 }
 
-Status Runtime::stuck(const Plan& plan, double seconds) {
+Status Runtime::stuck(const Plan& plan, const Run& run) {
+  const double seconds = seconds_since(run.exchange()->moved_ns());
   std::string report;
-  const std::vector<Message>& messages = plan.exchange().messages();
+  const std::vector<Message>& messages = run.exchange()->messages();
   for (std::size_t i = 0; i < messages.size(); ++i)
-    if (plan.exchange().open(i)) report += stuck_line(plan, messages[i], seconds);
+    if (run.exchange()->open(i)) report += stuck_line(plan, messages[i], seconds);
   if (options_.on_stuck != nullptr) {
     options_.on_stuck(report.c_str(), options_.context);
   } else {

@@ -11,7 +11,8 @@
 #include "base/status.hpp"
 #include "overlap/cores.hpp"
 #include "overlap/mode.hpp"
-#include "overlap/plan.hpp"
+#include "overlap/move_plan.hpp"
+#include "overlap/panel_plan.hpp"
 #include "overlap/proxy.hpp"
 
 namespace ob::overlap {
@@ -49,18 +50,21 @@ class Runtime {
   /// Returns sentences about the thread level and the cores.
   const std::string& note() const noexcept { return note_; }
 
-  /// Makes an empty plan with a duplicate of `comm`. Collective over `comm`.
-  Result<Plan*> create_plan(std::string name, MPI_Comm comm);
+  /// Make an empty plan with a duplicate of `comm`. Collective over `comm`.
+  Result<MovePlan*> create_moves(std::string name, MPI_Comm comm);
+  Result<PanelPlan*> create_panels(std::string name, MPI_Comm comm, const PanelOptions& options);
   /// Collective over the plan's communicator, as all of MPI's ends of communicators.
   Status destroy_plan(Plan* plan);
   Status commit(Plan& plan);
 
-  Status start(Plan& plan, bool hold_sends);
-  Status ready(Plan& plan, const Box& box);
+  Status start(MovePlan& plan, bool hold_sends);
+  Status ready(MovePlan& plan, const Box& box);
   Status tick();
-  Status wait(Plan& plan);
-  /// Returns true if the run of `plan` moves by tick() only.
-  static bool ticks(const Plan& plan) noexcept { return plan.mode() == Mode::ticked; }
+  Status wait(MovePlan& plan);
+  Status start(PanelPlan& plan, std::int64_t panel);
+  Status wait(PanelPlan& plan, std::int64_t panel);
+  /// Returns true if a run of `plan` moves by tick() only.
+  static bool ticks(const Plan& plan) noexcept;
 
   /// Called by MPI_Finalize while the runtime is attached, which is a mistake of the program.
   void on_finalize();
@@ -71,10 +75,16 @@ class Runtime {
   Status start_proxy();
   Status check_thread() const;
   std::vector<Mode> candidates() const;
+  using Reached = bool (Run::*)() const noexcept;  ///< &Run::done or &Run::over
+
+  Result<Mode> next_mode(Plan& plan);
+  void launch(Run& run);
   bool poll();
-  Status drive_until_over(Plan& plan);
-  Status await_proxy(Plan& plan);
-  Status stuck(const Plan& plan, double seconds);
+  Status settle(Plan& plan);
+  Status await(const Plan& plan, const Run& run, Reached reached);
+  Status drive_until(const Plan& plan, const Run& run, Reached reached);
+  Status await_proxy(const Plan& plan, const Run& run, Reached reached);
+  Status stuck(const Plan& plan, const Run& run);
   bool thread_permitted() const noexcept { return level_ >= MPI_THREAD_SERIALIZED; }
 
   RuntimeOptions options_;
@@ -87,7 +97,8 @@ class Runtime {
   std::string note_;
   std::unique_ptr<Proxy> proxy_;
   std::vector<std::unique_ptr<Plan>> plans_;
-  std::vector<Plan*> driven_;   ///< runs that the program's threads move
+  std::vector<Run*> driven_;  ///< runs that the program's threads move
+  std::atomic<int> driven_count_{0};
   std::atomic_flag driving_;    ///< a thread moves them
   std::atomic<int> ticked_{0};  ///< runs that tick() moves
 };

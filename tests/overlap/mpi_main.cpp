@@ -7,6 +7,11 @@ int main(int argc, char** argv) {
   using namespace ob::overlap::test;
   const std::map<std::string, void (*)()> cases{{"random_halos", random_halos},
                                                 {"random_moves", random_moves},
+                                                {"random_panels", random_panels},
+                                                {"panel_mismatches", panel_mismatches},
+                                                {"panel_misuse", panel_misuse},
+                                                {"panel_checks", panel_checks},
+                                                {"panel_patience", panel_patience},
                                                 {"mismatches", mismatches},
                                                 {"misuse", misuse},
                                                 {"checks", checks},

@@ -49,6 +49,11 @@ void require_failure(ob_status code, const std::string& text, Action&& action) {
 
 void random_halos();
 void random_moves();
+void random_panels();
+void panel_mismatches();
+void panel_misuse();
+void panel_checks();
+void panel_patience();
 void mismatches();
 void misuse();
 void checks();
