@@ -187,6 +187,42 @@ def test_errors_reach_the_program(
     assert (result.returncode, result.stdout) == (plain.returncode, plain.stdout)
 
 
+@pytest.mark.parametrize("kind", ["operation", "handler", "corners"])
+def test_code_of_the_program_runs_where_it_runs_without_the_layer(
+    outboard: Outboard, environment: dict[str, str], programs: Programs, kind: str
+) -> None:
+    words = job(programs, 2, programs.program("callbacks.c"), kind)
+    plain = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert plain.returncode == 0, plain.stderr
+    result = run(outboard, environment, words)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout == plain.stdout
+
+
+def test_exit_in_a_signal_handler_ends_the_process(
+    outboard: Outboard, environment: dict[str, str], programs: Programs
+) -> None:
+    # Without a launcher, which would end the process from outside. The signal comes while MPI has
+    # its locks in most runs.
+    program = str(programs.program("callbacks.c"))
+    for _ in range(3):
+        result = run(outboard, environment, ["timeout", "20", program, "signal"])
+        assert result.returncode == 9, result.stderr
+
+
+def test_windows_of_fortran_keep_their_level(
+    outboard: Outboard, environment: dict[str, str], programs: Programs, tmp_path: Path
+) -> None:
+    report = tmp_path / "report.json"
+    words = job(programs, 1, programs.program("window.f90"))
+    result = run(outboard, environment, words, "--overlap", "--report", f"json:{report}")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.split() == ["got", "42"]
+    (process,) = reported(report)["processes"]
+    kept = programs.mpi == "openmpi"
+    assert process["provided"] == ("MPI_THREAD_SINGLE" if kept else "MPI_THREAD_MULTIPLE")
+
+
 def test_trial_and_text_of_the_report(
     outboard: Outboard, environment: dict[str, str], programs: Programs
 ) -> None:

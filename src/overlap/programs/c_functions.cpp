@@ -22,6 +22,13 @@ auto last_of(const A&... arguments) {
   return std::get<sizeof...(A) - 1>(std::tie(arguments...));
 }
 
+/// Returns the last argument but one, which is the communicator of all functions that start
+/// operations.
+template <class... A>
+MPI_Comm communicator_of(const A&... arguments) {
+  return std::get<sizeof...(A) - 2>(std::tie(arguments...));
+}
+
 /// Wraps a function that starts a message of `count` elements of `type`.
 template <auto Pmpi>
 struct Message;
@@ -30,7 +37,8 @@ struct Message<Pmpi> {
   static int call(Buffer buffer, int count, MPI_Datatype type, A... more) {
     const Nesting nesting;
     const int rc = Pmpi(buffer, count, type, more...);
-    if (rc == MPI_SUCCESS && nesting.outermost()) note_message(*last_of(more...), count, type);
+    if (rc == MPI_SUCCESS && nesting.outermost())
+      note_message(*last_of(more...), count, type, communicator_of(more...));
     return rc;
   }
 };
@@ -44,7 +52,25 @@ struct Collective<Pmpi> {
     const Nesting nesting;
     const int rc = Pmpi(arguments...);
     if (rc == MPI_SUCCESS && nesting.outermost())
-      Layer::instance().started(*last_of(arguments...), 0);
+      Layer::instance().started(
+          {.request = *last_of(arguments...), .is_asked = may_ask(communicator_of(arguments...))});
+    return rc;
+  }
+};
+
+/// Wraps a collective operation that computes with an MPI_Op.
+template <auto Pmpi>
+struct Reduction;
+template <class... A, int (*Pmpi)(A...)>
+struct Reduction<Pmpi> {
+  static int call(A... arguments) {
+    const Nesting nesting;
+    const auto operation = std::get<kOperationArgument>(std::tie(arguments...));
+    if (!nesting.outermost() || !is_made_by_program(operation))
+      return Collective<Pmpi>::call(arguments...);
+    CodeStart code;
+    const int rc = Pmpi(arguments...);
+    if (rc == MPI_SUCCESS) code.started(*last_of(arguments...));
     return rc;
   }
 };
@@ -77,7 +103,7 @@ int finalize() {
 int start(MPI_Request* request) {
   const Nesting nesting;
   const int rc = PMPI_Start(request);
-  if (rc == MPI_SUCCESS && nesting.outermost()) Layer::instance().started(*request, 0);
+  if (rc == MPI_SUCCESS && nesting.outermost()) note_persistent(*request);
   return rc;
 }
 
@@ -85,7 +111,7 @@ int startall(int count, MPI_Request* requests) {
   const Nesting nesting;
   const int rc = PMPI_Startall(count, requests);
   if (rc == MPI_SUCCESS && nesting.outermost())
-    for (int i = 0; i < count; ++i) Layer::instance().started(requests[i], 0);
+    for (int i = 0; i < count; ++i) note_persistent(requests[i]);
   return rc;
 }
 
@@ -189,24 +215,14 @@ struct Function {
   {"MPI_" #upper, reinterpret_cast<void*>(&Message<&PMPI_##upper>::call)},
 #define OB_COLLECTIVE(upper, lower, n) \
   {"MPI_" #upper, reinterpret_cast<void*>(&Collective<&PMPI_##upper>::call)},
+#define OB_REDUCTION(upper, lower, n) \
+  {"MPI_" #upper, reinterpret_cast<void*>(&Reduction<&PMPI_##upper>::call)},
 #define OB_OTHER(upper, lower, n) {"MPI_" #upper, reinterpret_cast<void*>(&lower)},
 
 const Function kFunctions[] = {OB_MPI_MESSAGES(OB_MESSAGE) OB_MPI_COLLECTIVES(OB_COLLECTIVE)
-                                   OB_MPI_OTHERS(OB_OTHER)};
+                                   OB_MPI_REDUCTIONS(OB_REDUCTION) OB_MPI_OTHERS(OB_OTHER)};
 
 }  // namespace
-
-int& Nesting::depth() noexcept {
-  static thread_local int value = 0;
-  return value;
-}
-
-void note_message(MPI_Request request, std::int64_t count, MPI_Datatype type) noexcept {
-  int size = 0;
-  if (PMPI_Type_size(type, &size) != MPI_SUCCESS || size < 0) return;
-  const std::int64_t bytes = count * size;
-  if (bytes >= kSmallestMessage) Layer::instance().started(request, bytes);
-}
 
 void* c_function(const char* name) {
   for (const Function& function : kFunctions)

@@ -48,6 +48,7 @@ void Completion::finish(const int* indices, int count, int first, bool all) noex
   const auto moves_on = std::remove_if(taken_.begin(), taken_.end(), [&](const Taken& taken) {
     if (!is_done(taken)) return false;
     const Operation& operation = taken.operation;
+    if (operation.runs_code) layer_.operations().release();
     ++call.operations;
     call.bytes += operation.bytes;
     if (!operation.driven) return true;  // nobody saw whether it moved before this call

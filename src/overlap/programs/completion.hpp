@@ -33,7 +33,8 @@ class Completion {
   void finish(const int* indices, int count, int first = 0) noexcept {
     finish(indices, count, first, false);
   }
-  /// The call failed. What its requests do is not known, and they are left alone.
+  /// The call failed. What its requests do is not known, and they are left alone. If one of them
+  /// runs code of the program, the driver rests for good.
   void fail() noexcept { taken_.clear(); }
 
  private:

@@ -17,6 +17,8 @@ constexpr std::int64_t kShortNap = 10'000;
 // On a shared core each nap costs the program about 17 us of switches, and during a longer one the
 // sockets run empty (docs/decisions/0068-overlap-unmodified-programs.md).
 constexpr std::int64_t kLongNap = 1'000'000;
+// A look at requests takes far less, also on a busy machine.
+constexpr std::int64_t kLastLook = 1'000'000'000;
 
 void nap(std::int64_t ns) {
   const timespec time{0, long(ns)};
@@ -32,11 +34,22 @@ bool Driver::start(bool own_core) {
   return thread_.joinable();
 }
 
+bool Driver::has_thread() const noexcept { return thread_.joinable() && process_ == ::getpid(); }
+
 void Driver::stop() noexcept {
-  if (!thread_.joinable() || process_ != ::getpid()) return;
+  if (!has_thread()) return;
   stop_.store(true, std::memory_order_release);
   bell_.ring();
   thread_.join();
+}
+
+void Driver::stop_at_exit() noexcept {
+  if (!has_thread()) return;
+  stop_.store(true, std::memory_order_release);
+  bell_.ring();
+  const std::int64_t limit = now_ns() + kLastLook;
+  while (!ended_.load(std::memory_order_acquire) && now_ns() < limit) nap(kLongNap);
+  if (ended_.load(std::memory_order_acquire)) thread_.join();
 }
 
 void Driver::run() {
@@ -54,6 +67,7 @@ void Driver::run() {
     nap(own_core_ ? kShortNap : kLongNap);
   }
   processor_ns_.store(thread_time_ns(), std::memory_order_relaxed);
+  ended_.store(true, std::memory_order_release);
 }
 
 }  // namespace ob::overlap

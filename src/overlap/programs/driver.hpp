@@ -20,6 +20,9 @@ class Driver {
   /// Ends the thread. Afterwards no call of MPI comes from it. Does nothing in a child process,
   /// which has no such thread.
   void stop() noexcept;
+  /// Ends the thread where the process ends. A signal handler of the program may call exit() inside
+  /// of MPI. The thread then waits for a lock of MPI that nobody gives back, and is left there.
+  void stop_at_exit() noexcept;
 
   bool runs() const noexcept { return thread_.joinable(); }
   bool own_core() const noexcept { return own_core_; }
@@ -37,10 +40,12 @@ class Driver {
 
  private:
   void run();
+  bool has_thread() const noexcept;
 
   Operations& operations_;
   Doorbell bell_;
   std::atomic<bool> stop_{false};
+  std::atomic<bool> ended_{false};
   std::atomic<bool> enabled_{true};
   std::atomic<int> inside_{0};
   std::atomic<std::int64_t> processor_ns_{0};

@@ -59,24 +59,40 @@ MPI_Request request_of(const void* argument) {
 template <std::size_t>
 using Address = void*;
 
-template <int name, bool f08, bool is_message, class Indices>
+MPI_Fint value_at(const void* argument) { return *static_cast<const MPI_Fint*>(argument); }
+
+enum class Kind { message, collective, reduction };
+
+template <int name, bool f08, Kind kind, class Indices>
 struct Starts;
-/// Wraps a function that starts an operation. The last arguments are the request and the error.
-template <int name, bool f08, bool is_message, std::size_t... I>
-struct Starts<name, f08, is_message, std::index_sequence<I...>> {
+/// Wraps a function that starts an operation. The last arguments are the communicator, the request
+/// and the error.
+template <int name, bool f08, Kind kind, std::size_t... I>
+struct Starts<name, f08, kind, std::index_sequence<I...>> {
   static void call(Address<I>... arguments) {
     const Nesting nesting;
     auto all = std::make_tuple(arguments...);
     ErrorCode error(std::get<sizeof...(I) - 1>(all));
     std::get<sizeof...(I) - 1>(all) = error.get();
-    call_original<name, f08>(std::get<I>(all)...);
+    const auto start = [&] { call_original<name, f08>(std::get<I>(all)...); };
+    const auto request = [&] { return request_of(std::get<sizeof...(I) - 2>(all)); };
+    if constexpr (kind == Kind::reduction) {
+      const MPI_Op operation = PMPI_Op_f2c(value_at(std::get<kOperationArgument>(all)));
+      if (nesting.outermost() && is_made_by_program(operation)) {
+        CodeStart code;
+        start();
+        if (error.ok()) code.started(request());
+        return;
+      }
+    }
+    start();
     if (!error.ok() || !nesting.outermost()) return;
-    const MPI_Request request = request_of(std::get<sizeof...(I) - 2>(all));
-    if constexpr (is_message)
-      note_message(request, *static_cast<MPI_Fint*>(std::get<1>(all)),
-                   PMPI_Type_f2c(*static_cast<MPI_Fint*>(std::get<2>(all))));
+    const MPI_Comm comm = PMPI_Comm_f2c(value_at(std::get<sizeof...(I) - 3>(all)));
+    if constexpr (kind == Kind::message)
+      note_message(request(), value_at(std::get<1>(all)), PMPI_Type_f2c(value_at(std::get<2>(all))),
+                   comm);
     else
-      Layer::instance().started(request, 0);
+      Layer::instance().started({.request = request(), .is_asked = may_ask(comm)});
   }
 };
 
@@ -125,7 +141,7 @@ void Start(MPI_Fint* request, void* ierror) {
   const Nesting nesting;
   ErrorCode error(ierror);
   call_original<kStart, f08>(request, error.get());
-  if (error.ok()) Layer::instance().started(request_of(request), 0);
+  if (error.ok()) note_persistent(request_of(request));
 }
 
 template <bool f08>
@@ -133,8 +149,7 @@ void Startall(MPI_Fint* count, MPI_Fint* requests, void* ierror) {
   const Nesting nesting;
   ErrorCode error(ierror);
   call_original<kStartall, f08>(count, requests, error.get());
-  for (int i = 0; error.ok() && i < *count; ++i)
-    Layer::instance().started(request_of(requests + i), 0);
+  for (int i = 0; error.ok() && i < *count; ++i) note_persistent(request_of(requests + i));
 }
 
 void add_all(Completion& completion, int count, const MPI_Fint* requests) {
@@ -247,17 +262,18 @@ struct Function {
   void** original;
 };
 
-template <int name, bool f08, bool is_message, std::size_t arguments>
+template <int name, bool f08, Kind kind, std::size_t arguments>
 void* starts() {
-  using Wrapper = Starts<name, f08, is_message, std::make_index_sequence<arguments>>;
+  using Wrapper = Starts<name, f08, kind, std::make_index_sequence<arguments>>;
   return reinterpret_cast<void*>(&Wrapper::call);
 }
 
-#define OB_START(upper, lower, n, is_message)                                                \
-  {"mpi_" #lower "_", starts<k##upper, false, is_message, n>(), &original<k##upper, false>}, \
-      {"mpi_" #lower "_f08_", starts<k##upper, true, is_message, n>(), &original<k##upper, true>},
-#define OB_MESSAGE(upper, lower, n) OB_START(upper, lower, n, true)
-#define OB_COLLECTIVE(upper, lower, n) OB_START(upper, lower, n, false)
+#define OB_START(upper, lower, n, kind)                                                \
+  {"mpi_" #lower "_", starts<k##upper, false, kind, n>(), &original<k##upper, false>}, \
+      {"mpi_" #lower "_f08_", starts<k##upper, true, kind, n>(), &original<k##upper, true>},
+#define OB_MESSAGE(upper, lower, n) OB_START(upper, lower, n, Kind::message)
+#define OB_COLLECTIVE(upper, lower, n) OB_START(upper, lower, n, Kind::collective)
+#define OB_REDUCTION(upper, lower, n) OB_START(upper, lower, n, Kind::reduction)
 #define OB_OTHER(upper, lower, n)                                                          \
   {"mpi_" #lower "_", reinterpret_cast<void*>(&upper<false>), &original<k##upper, false>}, \
       {"mpi_" #lower "_f08_", reinterpret_cast<void*>(&upper<true>), &original<k##upper, true>},
@@ -266,7 +282,7 @@ void* starts() {
 
 void* fortran_function(const char* name, void* mpi_function) {
   static const Function functions[] = {OB_MPI_MESSAGES(OB_MESSAGE) OB_MPI_COLLECTIVES(OB_COLLECTIVE)
-                                           OB_MPI_OTHERS(OB_OTHER)};
+                                           OB_MPI_REDUCTIONS(OB_REDUCTION) OB_MPI_OTHERS(OB_OTHER)};
   for (const Function& function : functions) {
     if (std::strcmp(function.name, name) != 0) continue;
     *function.original = mpi_function;

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace ob::overlap {
@@ -25,8 +26,38 @@ class Nesting {
   static int& depth() noexcept;
 };
 
+/// The place of the MPI_Op among the arguments of the functions in OB_MPI_REDUCTIONS, from 0.
+inline constexpr std::size_t kOperationArgument = 4;
+
+/// Returns false if MPI_Request_get_status could call an error handler that the completion of a
+/// request of `comm` would not call, or call it in another thread. `comm` is MPI_COMM_NULL if it is
+/// not known.
+bool may_ask(MPI_Comm comm) noexcept;
+
+/// Returns true if the functions of `operation` are those of the program.
+bool is_made_by_program(MPI_Op operation) noexcept;
+
+/// The start of an operation whose progress runs functions of the program. The driver rests from
+/// before the start until the operation has been completed. Otherwise these functions would run in
+/// its thread, beside the program, which may not be prepared for that.
+class CodeStart {
+ public:
+  CodeStart() noexcept;
+  ~CodeStart();
+  CodeStart(const CodeStart&) = delete;
+  CodeStart& operator=(const CodeStart&) = delete;
+  void started(MPI_Request request) noexcept;
+
+ private:
+  bool started_ = false;
+};
+
 /// Notes a message that has started, if it is large enough.
-void note_message(MPI_Request request, std::int64_t count, MPI_Datatype type) noexcept;
+void note_message(MPI_Request request, std::int64_t count, MPI_Datatype type,
+                  MPI_Comm comm) noexcept;
+
+/// Notes a persistent request that has started. Its size and its communicator are not known.
+void note_persistent(MPI_Request request) noexcept;
 
 void* c_function(const char* name);
 /// Returns the replacement of a function for Fortran, which calls `original`.

@@ -15,29 +15,32 @@
 
 // Collective operations: the request is the last argument. The number is that of the arguments in
 // Fortran.
-#define OB_MPI_COLLECTIVES(X)                        \
-  X(Ibarrier, ibarrier, 3)                           \
-  X(Ibcast, ibcast, 7)                               \
-  X(Igather, igather, 10)                            \
-  X(Igatherv, igatherv, 11)                          \
-  X(Iscatter, iscatter, 10)                          \
-  X(Iscatterv, iscatterv, 11)                        \
-  X(Iallgather, iallgather, 9)                       \
-  X(Iallgatherv, iallgatherv, 10)                    \
-  X(Ialltoall, ialltoall, 9)                         \
-  X(Ialltoallv, ialltoallv, 11)                      \
-  X(Ialltoallw, ialltoallw, 11)                      \
+#define OB_MPI_COLLECTIVES(X)                       \
+  X(Ibarrier, ibarrier, 3)                          \
+  X(Ibcast, ibcast, 7)                              \
+  X(Igather, igather, 10)                           \
+  X(Igatherv, igatherv, 11)                         \
+  X(Iscatter, iscatter, 10)                         \
+  X(Iscatterv, iscatterv, 11)                       \
+  X(Iallgather, iallgather, 9)                      \
+  X(Iallgatherv, iallgatherv, 10)                   \
+  X(Ialltoall, ialltoall, 9)                        \
+  X(Ialltoallv, ialltoallv, 11)                     \
+  X(Ialltoallw, ialltoallw, 11)                     \
+  X(Ineighbor_allgather, ineighbor_allgather, 9)    \
+  X(Ineighbor_allgatherv, ineighbor_allgatherv, 10) \
+  X(Ineighbor_alltoall, ineighbor_alltoall, 9)      \
+  X(Ineighbor_alltoallv, ineighbor_alltoallv, 11)   \
+  X(Ineighbor_alltoallw, ineighbor_alltoallw, 11)
+
+// Collective operations that compute with an MPI_Op, which is argument kOperationArgument.
+#define OB_MPI_REDUCTIONS(X)                         \
   X(Ireduce, ireduce, 9)                             \
   X(Iallreduce, iallreduce, 8)                       \
   X(Ireduce_scatter, ireduce_scatter, 8)             \
   X(Ireduce_scatter_block, ireduce_scatter_block, 8) \
   X(Iscan, iscan, 8)                                 \
-  X(Iexscan, iexscan, 8)                             \
-  X(Ineighbor_allgather, ineighbor_allgather, 9)     \
-  X(Ineighbor_allgatherv, ineighbor_allgatherv, 10)  \
-  X(Ineighbor_alltoall, ineighbor_alltoall, 9)       \
-  X(Ineighbor_alltoallv, ineighbor_alltoallv, 11)    \
-  X(Ineighbor_alltoallw, ineighbor_alltoallw, 11)
+  X(Iexscan, iexscan, 8)
 
 // Functions with a wrapper of their own.
 #define OB_MPI_OTHERS(X)           \
@@ -57,4 +60,5 @@
   X(Testany, testany, 6)           \
   X(Testsome, testsome, 7)
 
-#define OB_MPI_INTERCEPTED(X) OB_MPI_MESSAGES(X) OB_MPI_COLLECTIVES(X) OB_MPI_OTHERS(X)
+#define OB_MPI_INTERCEPTED(X) \
+  OB_MPI_MESSAGES(X) OB_MPI_COLLECTIVES(X) OB_MPI_REDUCTIONS(X) OB_MPI_OTHERS(X)

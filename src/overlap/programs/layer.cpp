@@ -92,6 +92,11 @@ void Layer::start_driver(int required, int provided) {
     note_ = "nobody makes progress for the program, because only counts are wanted";
     return;
   }
+  if (!operations_.open()) {
+    note_ = "nobody makes progress for the program, because MPI has no generalized requests";
+    say(note_);
+    return;
+  }
   if (provided < MPI_THREAD_MULTIPLE) {
     const bool kept = wanted_level(required) < MPI_THREAD_MULTIPLE;
     note_ = std::string("no thread makes progress, because MPI provides ") +
@@ -109,7 +114,7 @@ void Layer::start_driver(int required, int provided) {
     return;
   }
   // A program may end without MPI_Finalize. MPI's own destructors must not meet the thread.
-  std::atexit([] { instance().driver_.stop(); });
+  std::atexit([] { instance().driver_.stop_at_exit(); });
   note_ = std::string("a thread makes progress on ") +
           (core.is_spare ? "a spare core: " : "the program's cores: ") + core.note;
 }
@@ -119,14 +124,16 @@ void Layer::say(const std::string& sentence) const {
   std::fprintf(stderr, "outboard: overlap: %s\n", sentence.c_str());
 }
 
-void Layer::started(MPI_Request request, std::int64_t bytes) noexcept {
-  if (!active()) return;
-  operations_.add({request, bytes, now_ns(), 0, false});
-  if (!driving_.load(std::memory_order_relaxed)) return;
+bool Layer::started(Operation operation) noexcept {
+  if (!active()) return false;
+  operation.start_ns = now_ns();
+  operations_.add(operation);
+  if (!driving_.load(std::memory_order_relaxed)) return true;
   if (driver_.runs())
     driver_.wake();
   else
     tick();
+  return true;
 }
 
 void Layer::completed(std::uintptr_t place, const CallSite& call, std::int64_t now) noexcept {
@@ -155,6 +162,7 @@ void Layer::end() noexcept {
   if (!active()) return;
   active_ = false;
   driver_.stop();
+  operations_.close();
   has_ended_ = true;
 }
 

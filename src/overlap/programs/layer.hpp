@@ -42,8 +42,9 @@ class Layer {
   /// MPICH over TCP hang.
   void report() noexcept;
 
-  /// Notes an operation that the program has started.
-  void started(MPI_Request request, std::int64_t bytes) noexcept;
+  /// Notes an operation that the program has started, of which it sets the time. Returns false if
+  /// it is not noted, because the layer is not active.
+  bool started(Operation operation) noexcept;
   /// Notes a call of the program that completed operations.
   void completed(std::uintptr_t place, const CallSite& call, std::int64_t now) noexcept;
   /// Makes progress in a call of the program that makes none itself, if there is no thread for it.

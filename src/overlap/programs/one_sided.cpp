@@ -49,7 +49,7 @@ bool makes_windows(std::string_view name) {
   for (const std::string_view maker : {"create", "create_dynamic", "allocate"}) {
     if (!function.starts_with(maker)) continue;
     const std::string_view end = function.substr(maker.size());
-    if (end.empty() || end == "_" || end == "_f08_") return true;
+    if (end.empty() || end == "_" || end == "_f08_" || end == "_cptr_") return true;
   }
   return false;
 }
