@@ -1,0 +1,184 @@
+"""`outboard bench overlap`: an exchange behind a computation, over emulated links, with plain MPI,
+with the layer for unmodified programs, and with the modes of the overlap library."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from outboard import paths, preload
+from outboard.errors import OutboardError
+from outboard_bench import native_program, plot, rows, sial_runs
+from outboard_bench.link import Link, rate_list
+from outboard_bench.native_program import CHECK_BURST
+from outboard_bench.netns import ended_by_exception, require_root
+from outboard_bench.sial_hosts import Hosts, over_link
+from outboard_bench.turns import in_turns
+
+_MPI = "mpich"  # the only one that starts ranks in namespaces
+SKIPPED = 77  # SKIP_RETURN_CODE of the test
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to move the messages. `layer` is the value of OUTBOARD_MPI_OVERLAP."""
+
+    name: str
+    mode: str = "mpi"
+    layer: str | None = None
+
+    def hosts(self, hosts: Hosts) -> Hosts:
+        if self.layer is None:
+            return hosts
+        library = paths.require_native().root / "lib" / preload.MPI_NAME
+        added = {"LD_PRELOAD": str(library), "OUTBOARD_MPI_OVERLAP": self.layer}
+        return dataclasses.replace(hosts, settings={**hosts.settings, **added})
+
+
+WAYS = (
+    Way("native"),
+    Way("layer on", layer="on"),
+    Way("layer auto", layer="auto"),
+    *(Way(f"library {mode}", mode) for mode in ("sync", "async", "ticked", "shared", "proxy")),
+    Way("library automatic", "automatic"),
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """An exchange of `size` bytes each way, behind a computation."""
+
+    size: int
+    core: str  # busy or idle
+    rounds: int
+
+
+@dataclass
+class Times:
+    """The milliseconds of one run: of exchanges alone, and of iterations with a computation."""
+
+    exchange: list[float]
+    iteration: list[float]
+
+
+class Overlap:
+    """Two ranks exchange a message each way, compute for as long as the exchange alone takes, and
+    wait."""
+
+    name = "overlap"
+    summary = "messages behind computation, over emulated links, as root (its own: -- --help)"
+
+    def run(self, arguments: Sequence[str], json_file: Path | None) -> int:
+        options = parse(arguments)
+        program = native_program.require(paths.require_native(), f"overlap_exchange_{_MPI}")
+        if options.check and not _can_run():
+            return SKIPPED
+        require_root()
+        with ended_by_exception(), rows.kept(json_file) as measured:
+            for rate in options.rates:
+                burst = CHECK_BURST if options.check else None
+                with Link(rate, burst) as link, over_link(link, _MPI) as hosts:
+                    for case in options.cases:
+                        fresh = _measure(program, hosts, case, link.name, options.turns)
+                        rows.show(fresh)
+                        measured += fresh
+        return 0
+
+    def draw(self, found: Sequence[Mapping[str, Any]], file: Path) -> None:
+        """Draws the overhead of each way over the bound, with one panel per case."""
+        cases = dict.fromkeys(row["case"].rsplit(", ", 1)[0] for row in found)
+        figure, axes = plot.panels(len(cases), columns=min(len(cases), 2))
+        for axis, case in zip(axes, cases, strict=True):
+            group = [row for row in found if row["case"].rsplit(", ", 1)[0] == case]
+            names = [row["case"].rsplit(", ", 1)[1] for row in group]
+            axis.set_title(case, fontsize=9)
+            axis.barh(names, [row["value"] for row in group], color="C0")
+            bound = group[0]["ceiling"]
+            axis.axvline(bound, color="0.2", linestyle="--", label="bound")
+            axis.invert_yaxis()
+            axis.set_xlabel("ms an iteration")
+            axis.legend(fontsize=8)
+        plot.save(figure, file)
+
+
+def _can_run() -> bool:
+    try:
+        require_root()
+    except OutboardError as error:
+        print(f"skipped: {error}", file=sys.stderr)
+        return False
+    return True
+
+
+def _measure(program: Path, hosts: Hosts, case: Case, link: str, turns: int) -> list[rows.Row]:
+    """Returns a row for each way: the median of all its iterations, beside the bound, which is the
+    longer one of computation and exchange. The last row is the difference between the medians of
+    two native runs: smaller differences say nothing."""
+    alone = _run(program, hosts, WAYS[0], case, 0.0)
+    compute_ms = statistics.median(alone.exchange)
+    ways = [*WAYS, WAYS[0]]
+    found: list[list[float]] = [[] for _ in ways]
+    exchanges = list(alone.exchange)
+    for at in in_turns(len(ways), turns):
+        times = _run(program, hosts, ways[at], case, compute_ms)
+        found[at] += times.iteration
+        if ways[at] is WAYS[0]:
+            exchanges += times.exchange
+    bound = max(compute_ms, statistics.median(exchanges))
+    what = f"{link}, {case.size >> 10} KiB, core {case.core}"
+
+    def row(name: str, values: Sequence[float]) -> rows.Row:
+        case_name = f"{what}, {name}"
+        return rows.Row.of_runs("overlap", case_name, case.size, values, "ms", bound, "bound")
+
+    made = [row(way.name, values) for way, values in zip(WAYS, found, strict=False)]
+    resolution = abs(statistics.median(found[0]) - statistics.median(found[-1]))
+    made.append(rows.Row.of_runs("overlap", f"{what}, resolution", case.size, [resolution], "ms"))
+    return made
+
+
+def _run(program: Path, hosts: Hosts, way: Way, case: Case, compute_ms: float) -> Times:
+    words = [str(program), str(case.size), f"{compute_ms:.4f}", case.core, str(case.rounds)]
+    command = way.hosts(hosts).command(1, 1, [*words, way.mode])
+    times = Times([], [])
+    for line in sial_runs.finish(command).splitlines():
+        what, _, value = line.partition(",")
+        if what in ("exchange", "iteration"):
+            getattr(times, what).append(float(value))
+    if len(times.iteration) != case.rounds:
+        raise OutboardError(f"{way.name} measured too little: {times}")
+    return times
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="outboard bench overlap", description=Overlap.__doc__)
+    add = parser.add_argument
+    add("--rates", type=rate_list, default=(1.0, 4.0), help="Gb/s of the links, with commas")
+    add("--sizes", type=_sizes, default=(1 << 20, 4 << 20, 16 << 20), help="bytes each way")
+    add("--rounds", type=int, default=20, help="iterations of each run")
+    add("--turns", type=int, default=3, help="runs of each way, in turns")
+    add("--check", action="store_true", help="a small one, once, to see that it runs")
+    options = parser.parse_args(arguments)
+    if options.rounds < 1 or options.turns < 1:
+        parser.error("--rounds and --turns take 1 or more")
+    if options.check:
+        options.rates, options.sizes, options.rounds, options.turns = (1.0,), (1 << 18,), 2, 1
+    options.cases = [
+        Case(size, core, options.rounds) for size in options.sizes for core in ("busy", "idle")
+    ]
+    if options.check:
+        options.cases = options.cases[:1]
+    return options
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    sizes = tuple(int(word) if word.isdecimal() else 0 for word in text.split(","))
+    if not all(1 <= size <= 1 << 30 for size in sizes):
+        raise argparse.ArgumentTypeError(f"'{text}' has no sizes of 1 byte to 1 GiB")
+    return sizes
