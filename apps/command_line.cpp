@@ -210,6 +210,14 @@ void declare(CLI::App& app, Options& options) {
   declare_pool(app, options);
   declare_devices(app, options.device);
   declare_limits(app, options);
+  app.add_option(
+      "--metrics", options.metrics,
+      "Serve metrics for Prometheus over HTTP on this address, HOST:PORT or [IPV6]:PORT, "
+      "at /metrics. They name no users and no leases. Every user of this machine may "
+      "read them. The default is not to.");
+  app.add_flag("--metrics-open", options.metrics_open,
+               "Let --metrics be an address that other machines reach. Nothing is encrypted, and "
+               "nobody needs a key to read the metrics.");
   app.add_option("--log-level", options.log_level,
                  "Log lines of at least this importance on stderr.")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))

@@ -15,6 +15,8 @@
 
 #include "backends.hpp"
 #include "command_line.hpp"
+#include "daemon/metrics/exposition.hpp"
+#include "daemon/metrics/metrics_service.hpp"
 #include "daemon/server/server.hpp"
 #include "log.hpp"
 #include "pool_membership.hpp"
@@ -97,6 +99,25 @@ ob::Status may_listen(const std::string& address, bool has_key) {
               "as --key, or use a loopback or unix: address"};
 }
 
+// Serves the metrics if they are wanted; nullptr: they are not.
+ob::Result<std::unique_ptr<ob::daemon::MetricsService>> serve_metrics(
+    const ob::apps::Options& options, ob::daemon::Server& server) {
+  if (options.metrics.empty()) {
+    if (!options.metrics_open) return std::unique_ptr<ob::daemon::MetricsService>();
+    return ob::Status(ob::Code::invalid_argument,
+                      "--metrics-open needs --metrics (no metrics are served) add --metrics "
+                      "HOST:PORT");
+  }
+  if (!options.metrics_open && !ob::transport::stays_on_this_machine(options.metrics)) {
+    return ob::Status(ob::Code::denied,
+                      "will not serve metrics on " + options.metrics +
+                          " (other machines could read them, unencrypted and without a key) use "
+                          "127.0.0.1:PORT, or add --metrics-open");
+  }
+  return ob::daemon::MetricsService::create(
+      options.metrics, [&server] { return ob::daemon::exposition(server.facts()); });
+}
+
 // A program that reads the pool's secret can make members. This one takes data from clients.
 void warn_of_pool_secret(const std::string& folder) {
   if (access((folder + "/pool.key").c_str(), F_OK) != 0) return;
@@ -170,15 +191,19 @@ int serve(const ob::apps::Options& options) {
        .leases = pool ? &pool->leases() : nullptr},
       std::move(devices));
   if (!server.ok()) return fail(server.status());
+  auto metrics = serve_metrics(options, **server);
+  if (!metrics.ok()) return fail(metrics.status());
   for (const std::string& address : (*server)->addresses())
     std::printf("listening on %s\n", address.c_str());
   std::fflush(stdout);
+  if (*metrics != nullptr) log::info("metrics at " + (*metrics)->url());
   auto agent = pool ? pool->join(**server) : nullptr;
   int signal_number = stop.wait();
   for (; signal_number == SIGHUP; signal_number = stop.wait()) (*server)->reload_revocations();
   log::info("draining (signal " + std::to_string(signal_number) + ")");
   const ob::daemon::Drained drained = (*server)->drain(options.drain_seconds);
   agent.reset();
+  metrics->reset();
   // A device cannot be stopped in the middle of a command. Only the end of the process stops it.
   if (drained == ob::daemon::Drained::aborted) _exit(ob::apps::StopSignal::kAborted);
   if (drained == ob::daemon::Drained::left) _exit(0);

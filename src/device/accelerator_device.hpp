@@ -27,6 +27,8 @@ class AcceleratorDevice : public QueuedDevice {
  public:
   const DeviceInfo& info() const noexcept final { return info_; }
   MemoryUse memory_use() const final { return memory_.use(); }
+  unsigned turns() const noexcept final { return time_.turns(); }
+  std::uint64_t executor_deaths() const noexcept final { return kernel_process_deaths(); }
 
   /// Waits for submitted commands if the buffers that they still use, though freed, leave too
   /// little memory.

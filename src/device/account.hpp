@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/ids.hpp"
+#include "base/use_counter.hpp"
 
 namespace ob {
 
@@ -22,6 +23,8 @@ struct Account {
   UserId user;
   SessionId session;
   LeaseWeight weight{};
+  /// Counts the session's computations; nullptr: nobody does. It outlives the session's queues.
+  UseCounter* use = nullptr;
 
   friend bool operator==(const Account& a, const Account& b) noexcept {
     return a.user == b.user && a.session == b.session;

@@ -30,6 +30,7 @@ Computation computation_of(const FftPlan& plan, const Account& account) noexcept
 Status ComputeTime::admit(const FairTurns::Turn& turn, const Computation& what,
                           QueueReport& report) const {
   report.waited_ns += turn.waited_ns();
+  if (what.account.use != nullptr) what.account.use->waited(turn.waited_ns());
   if (longest_.count() <= 0 || !turn.holds_others_up()) return {};
   const std::chrono::duration<double> predicted(predict(what));
   if (predicted <= longest_) return {};

@@ -36,6 +36,8 @@ class ComputeTime {
   explicit ComputeTime(double longest_s, const FairTurns::Overlap& overlap = {})
       : longest_(longest_s), turns_(overlap) {}
 
+  /// Returns the number of turns that somebody has or waits for.
+  unsigned turns() const noexcept { return static_cast<unsigned>(turns_.wanted()); }
   /// True while anybody computes or waits for a turn.
   bool wanted() const noexcept { return turns_.wanted() != 0; }
   /// True while another session than this one computes or waits for a turn.
@@ -69,6 +71,7 @@ class ComputeTime {
   void count(const Computation& what, std::uint64_t took_ns, const Status& status,
              QueueReport& report) {
     report.compute_ns += took_ns;
+    if (what.account.use != nullptr) what.account.use->computed(took_ns);
     if (status.ok()) times_.observe(what.kind, what.flop, static_cast<double>(took_ns) * 1e-9);
   }
 

@@ -96,6 +96,12 @@ class Device {
   virtual const DeviceInfo& info() const noexcept = 0;
   /// Returns the memory in use; zeros if the device does not know.
   virtual MemoryUse memory_use() const { return {}; }
+  /// Returns the number of computations that run or wait for their turn; 0 if the device does not
+  /// know.
+  virtual unsigned turns() const noexcept { return 0; }
+  /// Returns the number of processes with clients' work that have ended by themselves or were ended
+  /// because of it.
+  virtual std::uint64_t executor_deaths() const noexcept { return 0; }
 
   /// Creates a queue. One thread at a time may use it; all other calls may come from any thread.
   /// @param account the client whose share of the device's time the queue uses

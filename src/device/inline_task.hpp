@@ -15,7 +15,7 @@ namespace ob {
 class InlineTask {
  public:
   /// Room for a routine call, the largest command: 24 arguments of 24 bytes and its buffers.
-  static constexpr std::size_t kCaptureBytes = 960;
+  static constexpr std::size_t kCaptureBytes = 976;
 
   InlineTask() noexcept = default;
 

@@ -91,6 +91,10 @@ class QueuedDevice : public Device {
   /// Lets the device run kernels. A derived class then implements submit_launch().
   /// Threads: before others
   void use_kernels(std::shared_ptr<const KernelRunner> runner);
+  /// See KernelRunner::process_deaths().
+  std::uint64_t kernel_process_deaths() const noexcept {
+    return modules_ == nullptr ? 0 : modules_->process_deaths();
+  }
   /// Runs all submitted commands, ends the queues' threads, and unloads all modules. The destructor
   /// of a derived class calls it first, because commands use that class's members.
   void finish_queues();

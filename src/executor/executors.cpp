@@ -53,7 +53,7 @@ Result<std::shared_ptr<Process>> Executors::of(const Owner& owner) {
   if (held.process != nullptr && !held.process->ended()) return held.process;
   if (held.process != nullptr) {
     ended.push_back(std::move(held.process));
-    held.ends.push_back(held.used);
+    note_end(held, held.used);
   }
   OB_RETURN_IF_ERROR(check_ends(held));
   OB_ASSIGN_OR_RETURN(auto process, take_standby(lock, ended));
@@ -61,7 +61,7 @@ Result<std::shared_ptr<Process>> Executors::of(const Owner& owner) {
   now.used = Clock::now();
   if (now.process != nullptr && now.process->ended()) {
     ended.push_back(std::move(now.process));
-    now.ends.push_back(now.used);
+    note_end(now, now.used);
   }
   if (now.process == nullptr) {
     now.process = std::move(process);
@@ -71,6 +71,12 @@ Result<std::shared_ptr<Process>> Executors::of(const Owner& owner) {
     ended.push_back(std::move(process));
   }
   return now.process;
+}
+
+// @pre mutex_ is held
+void Executors::note_end(Held& held, Clock::time_point when) {
+  held.ends.push_back(when);
+  deaths_.fetch_add(1, std::memory_order_relaxed);
 }
 
 // Forgets the ends before the last minute, and counts the others.
@@ -109,7 +115,7 @@ Executors::Parted Executors::take_unused() {
     Held& held = at->second;
     const bool free = held.process != nullptr && held.process.use_count() == 1;
     const bool has_ended = free && held.process->ended();
-    if (has_ended) held.ends.push_back(now);
+    if (has_ended) note_end(held, now);
     if (has_ended || (free && now - held.used > kLongestIdle)) {
       unused.emplace_back(at->first, std::move(held.process));
     }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -52,6 +53,8 @@ class Executors {
   Result<std::shared_ptr<Process>> of(const Owner& owner);
   /// Ends the executor of an owner, and forgets it.
   void end(const Owner& owner);
+  /// Returns the number of executors of owners that have ended before they were told to.
+  std::uint64_t deaths() const noexcept { return deaths_.load(std::memory_order_relaxed); }
   /// Waits until an executor is ready.   Errors: as of()
   Status await_standby();
 
@@ -68,6 +71,7 @@ class Executors {
   Result<std::shared_ptr<Process>> take_standby(std::unique_lock<std::mutex>& lock,
                                                 Processes& ended);
   Status check_ends(Held& held) const;
+  void note_end(Held& held, Clock::time_point when);
   Parted take_unused();
   void part_with(const Owner& owner, const std::shared_ptr<Process>& process) const;
   void check_folders();
@@ -82,6 +86,7 @@ class Executors {
   std::shared_ptr<Process> standby_;
   Status no_standby_;
   bool wanted_ = true;
+  std::atomic<std::uint64_t> deaths_{0};
   std::atomic<bool> closing_{false};  // read without the lock while an executor starts
   std::thread starter_;
 };

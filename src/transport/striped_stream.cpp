@@ -122,13 +122,29 @@ Result<std::size_t> StripedStream::move_blocks(std::span<const iovec> parts, Pos
 }
 
 Result<std::size_t> StripedStream::try_send(std::span<const iovec> parts) {
+  Result<std::size_t> sent = send_some(parts);
+  if (sent.ok()) {
+    for (const auto& counter : counters_) counter->sent(*sent);
+  }
+  return sent;
+}
+
+Result<std::size_t> StripedStream::try_receive(std::span<const iovec> parts) {
+  Result<std::size_t> received = receive_some(parts);
+  if (received.ok()) {
+    for (const auto& counter : counters_) counter->received(*received);
+  }
+  return received;
+}
+
+Result<std::size_t> StripedStream::send_some(std::span<const iovec> parts) {
   if (parts_.size() == 1) return parts_.front()->try_send(parts);
   return move_blocks(parts, sent_bytes_, [](Stream& stream, std::span<const iovec> pieces) {
     return stream.try_send(pieces);
   });
 }
 
-Result<std::size_t> StripedStream::try_receive(std::span<const iovec> parts) {
+Result<std::size_t> StripedStream::receive_some(std::span<const iovec> parts) {
   if (parts_.size() == 1) return parts_.front()->try_receive(parts);
   return move_blocks(parts, received_bytes_, [](Stream& stream, std::span<const iovec> pieces) {
     return stream.try_receive(pieces);

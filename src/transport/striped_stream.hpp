@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/use_counter.hpp"
 #include "transport/detail/spin.hpp"
 #include "transport/stream.hpp"
 
@@ -38,6 +39,9 @@ class StripedStream final : public Stream {
   /// @pre streams() == 1
   std::unique_ptr<Stream> release();
   std::size_t streams() const noexcept { return parts_.size(); }
+  /// Counts the bytes from now on, of any number of streams, for this counter, too.
+  /// Threads: as stripe()
+  void count_in(std::shared_ptr<UseCounter> counter) { counters_.push_back(std::move(counter)); }
 
   Result<std::size_t> try_send(std::span<const iovec> parts) override;
   Result<std::size_t> try_receive(std::span<const iovec> parts) override;
@@ -68,6 +72,8 @@ class StripedStream final : public Stream {
   using Position = std::atomic<std::uint64_t>;
   class Watch;
 
+  Result<std::size_t> send_some(std::span<const iovec> parts);
+  Result<std::size_t> receive_some(std::span<const iovec> parts);
   Stream& stream_at(const Position& position) const noexcept;
   template <class Move>
   Result<std::size_t> move_blocks(std::span<const iovec> parts, Position& position, Move move);
@@ -77,6 +83,7 @@ class StripedStream final : public Stream {
   Status lost(const char* why) const;
 
   std::vector<std::unique_ptr<Stream>> parts_;
+  std::vector<std::shared_ptr<UseCounter>> counters_;
   mutable std::mutex
       mutex_;  // guards parts_ between functions for any thread and those that change them
   std::uint64_t block_bytes_ = 0;

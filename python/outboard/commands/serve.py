@@ -132,6 +132,16 @@ MAX_STREAMS = settings_table.row("streams").max
     metavar="SECONDS",
     help="Time for calls in flight after SIGTERM.  [default: 30]",
 )
+@click.option(
+    "--metrics",
+    metavar="HOST:PORT",
+    help="Serve metrics for Prometheus over HTTP there, on a loopback address.",
+)
+@click.option(
+    "--metrics-open",
+    is_flag=True,
+    help="Let other machines read --metrics, unencrypted and without a key.",
+)
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), help="What to log on stderr.")
 @click.option(
     "--pool",

@@ -54,6 +54,8 @@ class CallRunner {
   /// Errors: unsupported without a library
   virtual Result<std::shared_ptr<TransformPlan>> plan(const FftPlan& plan,
                                                       const Account& account) = 0;
+  /// Returns the number of executors that have ended before they were told to.
+  virtual std::uint64_t executor_deaths() const noexcept { return 0; }
 };
 
 }  // namespace ob::cpu

@@ -40,6 +40,10 @@ class CpuDevice final : public HostDevice {
   Status destroy_plan(PlanId plan) override;
   std::uint64_t plan_host_bytes(const FftPlan& plan) const override;
   Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) override;
+  unsigned turns() const noexcept override { return time_.turns(); }
+  std::uint64_t executor_deaths() const noexcept override {
+    return runner_->executor_deaths() + kernel_process_deaths();
+  }
 
  protected:
   Result<std::shared_ptr<HostQueue>> make_queue(const std::string& name,

@@ -93,6 +93,10 @@ class IsolatedKernels::Workers {
     }
     return *executors_;
   }
+  std::uint64_t deaths() noexcept {
+    const std::lock_guard lock(mutex_);
+    return executors_ ? executors_->deaths() : 0;
+  }
   /// Returns the process of a session. A new one gets the machine code that earlier ones of the
   /// same user have compiled. Users who have proven nothing share no code.
   Result<std::shared_ptr<Process>> process_of(const Account& account) {
@@ -428,6 +432,8 @@ Status IsolatedKernels::usable() const {
   (void)workers_->executors();
   return {};
 }
+
+std::uint64_t IsolatedKernels::process_deaths() const noexcept { return workers_->deaths(); }
 
 bool IsolatedKernels::takes(const ModuleVariant& variant) const {
   return variant.kind == SourceKind::portable || variant.kind == SourceKind::opencl;

@@ -28,6 +28,7 @@ class IsolatedKernels final : public KernelRunner {
 
   /// Checks that there is a compiler. Lets the first process start.
   Status usable() const override;
+  std::uint64_t process_deaths() const noexcept override;
   bool takes(const ModuleVariant& variant) const override;
   Result<std::unique_ptr<KernelProgram>> compile(const ModuleVariant& variant,
                                                  const std::vector<Definition>& definitions,

@@ -27,6 +27,7 @@ class IsolatedRunner final : public CallRunner {
   Status prepare(const Account& account) override { return executor_of(account).status(); }
   Status run(const HostCall& call, const Caller& caller) override;
   Result<std::shared_ptr<TransformPlan>> plan(const FftPlan& plan, const Account& account) override;
+  std::uint64_t executor_deaths() const noexcept override { return executors_.deaths(); }
 
  private:
   class Plan;

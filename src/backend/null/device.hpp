@@ -20,6 +20,7 @@ class NullDevice final : public HostDevice {
   Result<PlanId> make_plan(const FftPlan& plan, const Account& account = {}) override;
   Status destroy_plan(PlanId plan) override;
   Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) override;
+  unsigned turns() const noexcept override { return time_.turns(); }
 
  protected:
   /// With a rate, copies inside the device do nothing: the elements are undefined, and the time

@@ -7,8 +7,9 @@
 
 namespace ob::daemon {
 
-LeaseAccount::LeaseAccount(LeaseTerms terms)
+LeaseAccount::LeaseAccount(LeaseTerms terms, std::shared_ptr<UseCounter> use)
     : terms_(std::move(terms)),
+      use_(std::move(use)),
       memory_(std::make_shared<ResourceBudget>(
           Resource{.unit = "bytes of the device",
                    .all = counted_bytes(terms_.memory_bytes),

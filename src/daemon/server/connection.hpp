@@ -49,6 +49,10 @@ class Connection {
   /// True if the other side was revoked after it had proven its identity.
   bool revoked() const { return channel_->stream().revoked(); }
   void shut_down() noexcept { channel_->shut_down(); }
+  /// Counts the connection's bytes in this counter, too.   Threads: before run()
+  void count_in(std::shared_ptr<UseCounter> counter) {
+    channel_->stream().count_in(std::move(counter));
+  }
   std::string peer() const { return channel_->stream().peer(); }
   /// The name of the other side, for the log.
   const std::string& name() const noexcept { return name_; }

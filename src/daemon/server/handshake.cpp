@@ -104,6 +104,7 @@ Handshake::Accepted Handshake::accept_client(const session::Message& message) {
   auto session = services_.sessions.open(hello, stream.user());
   if (!session.ok()) return refuse(session.status().code(), session.status().message());
   session_ = std::move(*session);
+  channel_->stream().count_in(session_->use());
   wanted_streams_ = hello.extra_streams;
   wants_kernels_ = (hello.flags & wire::kWantsKernels) != 0;
   if (wants_kernels_ && hello.join == wire::Token{}) {

@@ -24,6 +24,11 @@ constexpr auto kIdleTime = std::chrono::milliseconds(500);
 // command.
 constexpr auto kLeavingTime = std::chrono::seconds(1);
 
+Transport transport_of(const std::string& address, const transport::Stream& stream) {
+  if (stream.shares_memory()) return Transport::shm;
+  return address.starts_with("ucx:") ? Transport::ucx : Transport::tcp;
+}
+
 }  // namespace
 
 Server::Server(ServerConfig config, std::vector<std::unique_ptr<Device>> devices)
@@ -115,7 +120,10 @@ Status Server::start(transport::Listener& listener, std::unique_ptr<transport::S
   OB_ASSIGN_OR_RETURN(auto stream, listener.open(std::move(bare)));
   std::list<Client> fresh(1);
   Client& client = fresh.front();
+  const Transport transport = transport_of(listener.address(), *stream);
+  sessions_.counters().connections.add(transport);
   client.connection = std::make_unique<Connection>(std::move(stream), services_);
+  client.connection->count_in(sessions_.counters().traffic[static_cast<std::size_t>(transport)]);
   if (!client.connection->has_place()) return {Code::unavailable, "too many handshakes end"};
   const std::lock_guard lock(mutex_);
   if (closing_) return {};
@@ -133,7 +141,9 @@ void Server::serve(Client& client) noexcept {
     client.connection->shut_down();
     status = Status(Code::internal, error.what());
   }
+  DaemonCounters& counters = sessions_.counters();
   if (client.connection->is_member()) {
+    counters.ended.add(status.code());
     log_end(*client.connection, status);
   } else if (!status.ok()) {
     log_stranger(*client.connection, status);
@@ -142,6 +152,7 @@ void Server::serve(Client& client) noexcept {
 }
 
 void Server::log_stranger(const Connection& connection, const Status& status) {
+  sessions_.counters().refusals.add(status.code());
   const bool gone = status.code() == Code::connection_lost;
   const std::string who = connection.name() + " (" + connection.peer() + ")";
   if (gone) return log::debug(who + " is gone: " + status.message());
@@ -157,6 +168,7 @@ void Server::log_failed(const transport::Listener& listener, const std::exceptio
 }
 
 void Server::log_closed(const std::string& source, const Status& status) noexcept try {
+  sessions_.counters().refusals.add(status.code());
   strangers_.add(source, status.code(),
                  "closed a connection from " + source + ": " + status.message());
 } catch (const std::exception&) {  // no memory for the line
@@ -296,6 +308,32 @@ std::vector<DeviceInfo> Server::devices() const {
     all.push_back(sessions_.device(i).info());
   }
   return all;
+}
+
+DaemonFacts Server::facts() {
+  DaemonFacts facts{.started = started_,
+                    .members = 0,
+                    .handshakes = 0,
+                    .devices = {},
+                    .counters = sessions_.counters()};
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Client& client : clients_) {
+      if (!client.over) ++(client.connection->is_member() ? facts.members : facts.handshakes);
+    }
+  }
+  const std::vector<std::size_t> sessions = sessions_.session_counts();
+  for (std::uint32_t i = 0; i < sessions_.device_count(); ++i) {
+    const Device& device = sessions_.device(i);
+    facts.devices.push_back({.backend = device.info().backend,
+                             .memory_bytes = device.info().memory_bytes,
+                             .memory = device.memory_use(),
+                             .sessions = sessions[i],
+                             .turns = device.turns(),
+                             .executor_deaths = device.executor_deaths(),
+                             .use = sessions_.use_of(i)});
+  }
+  return facts;
 }
 
 void Server::stop_accepting() {

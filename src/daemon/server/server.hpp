@@ -17,6 +17,7 @@
 #include "daemon/pool/leases.hpp"
 #include "daemon/server/connection.hpp"
 #include "daemon/server/connection_services.hpp"
+#include "daemon/server/daemon_facts.hpp"
 #include "daemon/server/handshake_budget.hpp"
 #include "daemon/server/member_connections.hpp"
 #include "daemon/server/revocation_watch.hpp"
@@ -88,6 +89,9 @@ class Server final : public SessionDirectory {
     return sessions_.device(static_cast<std::uint32_t>(device)).memory_use().used_bytes;
   }
 
+  /// Returns what the metrics tell.   Threads: any, but not while the server is destroyed
+  DaemonFacts facts();
+
   /// For connections of streams that the server has not accepted itself.
   const ConnectionServices& services() const noexcept { return services_; }
 
@@ -129,6 +133,7 @@ class Server final : public SessionDirectory {
                                               transport::Clock::time_point& since);
 
   const ServerConfig config_;
+  const std::chrono::system_clock::time_point started_ = std::chrono::system_clock::now();
   SessionRegistry sessions_;  // outlives all connections
   StripeGroups stripes_;
   LifeSigns life_signs_;

@@ -61,11 +61,21 @@ Result<std::shared_ptr<Session>> SessionRegistry::open(const wire::Hello& hello,
   auto commands = lease != nullptr ? lease->commands() : nullptr;
   const LeaseAccount* const account = lease != nullptr ? &lease->account() : nullptr;
   auto session = std::make_shared<Session>(
-      SessionDevice{*served.device, served.plans, served.share, index}, token, number_of(user),
-      std::move(accounts), (hello.flags & wire::kHoldsUserData) != 0, std::move(lease));
+      SessionDevice{*served.device, served.plans, served.share, index, served.use, counters_},
+      token, number_of(user), std::move(accounts), (hello.flags & wire::kHoldsUserData) != 0,
+      std::move(lease));
   sessions_.push_back({token, index, session, session.get(), session->memory(),
                        session->holds_user_data(), std::move(commands), account});
   return session;
+}
+
+std::vector<std::size_t> SessionRegistry::session_counts() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::size_t> counts(devices_.size(), 0);
+  for (const Known& known : sessions_) {
+    if (!known.session.expired()) ++counts[known.device];
+  }
+  return counts;
 }
 
 std::vector<const Session*> SessionRegistry::cut_off_sessions() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "daemon/io/daemon_counters.hpp"
 #include "daemon/memory/memory_share.hpp"
 #include "daemon/memory/resource_account.hpp"
 #include "daemon/server/session_budgets.hpp"
@@ -36,6 +37,11 @@ class SessionRegistry {
     return static_cast<std::uint32_t>(devices_.size());
   }
   const Device& device(std::uint32_t index) const { return *devices_[index]->device; }
+  /// Returns what all sessions of a device have used so far.
+  Use use_of(std::uint32_t index) const { return devices_[index]->use->use(); }
+  DaemonCounters& counters() const noexcept { return *counters_; }
+  /// Returns the number of living sessions of each device.
+  std::vector<std::size_t> session_counts();
 
   /// Finds or makes the session that a client asks for (SessionDirectory).
   /// @param lease the right of a new session to one device; nullptr: none is needed
@@ -54,6 +60,7 @@ class SessionRegistry {
     explicit ServedDevice(std::unique_ptr<Device> served)
         : device(std::move(served)), plans(*device), share(device->info().memory_bytes) {}
     const std::unique_ptr<Device> device;
+    const std::shared_ptr<UseCounter> use = std::make_shared<UseCounter>();
     PlanCache plans;
     MemoryShare share;
   };
@@ -74,6 +81,7 @@ class SessionRegistry {
   Result<std::uint32_t> choose_device(const wire::Hello& hello, const SessionLease* lease) const;
   UserId number_of(const std::string& user);
 
+  const std::shared_ptr<DaemonCounters> counters_ = std::make_shared<DaemonCounters>();
   std::vector<std::unique_ptr<ServedDevice>> devices_;
   const SessionBudgets budgets_;
   std::mutex mutex_;

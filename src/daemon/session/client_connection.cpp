@@ -55,6 +55,7 @@ Status ClientConnection::execute(const session::Message& message) {
         Code::protocol_error,
         "opcode " + std::to_string(static_cast<int>(message.header.opcode)) + " is not a command"};
   }
+  client_.session->counters().commands.add(row->opcode);
   if (row->handled_by == HandledBy::connection) return row->on_connection(client_, message);
   return execute_on_queue(*row, message);
 }

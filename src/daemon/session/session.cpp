@@ -40,13 +40,16 @@ Session::Session(const SessionDevice& device, const wire::Token& token, UserId u
                  SessionAccounts accounts, bool holds_user_data,
                  std::unique_ptr<const SessionLease> lease)
     : lease_(std::move(lease)),
+      use_(std::make_shared<UseCounter>(
+          UseCounter::Wholes{device.use, lease_ != nullptr ? lease_->account().use() : nullptr})),
+      counters_(device.counters != nullptr ? device.counters : std::make_shared<DaemonCounters>()),
       device_(device.device),
       plan_cache_(device.plans),
       member_(device.share),
       device_index_(device.index),
       token_(token),
       account_{user, SessionId{token[0]},
-               lease_ != nullptr ? lease_->account().weight() : LeaseWeight()},
+               lease_ != nullptr ? lease_->account().weight() : LeaseWeight(), use_.get()},
       accounts_(std::move(accounts)),
       holds_user_data_(holds_user_data),
       peers_(device_, accounts_.host_memory, accounts_.threads),
@@ -74,6 +77,7 @@ Status Session::create_queue(QueueId id, const void* owner) {
   if (queues_.size() >= kMaxQueues) return too_many("queues", kMaxQueues);
   auto queue = std::make_shared<SessionQueue>();
   queue->owner = owner;
+  queue->counters = counters_;
   auto memory = reserve_host(kQueueHostBytes);
   // There is no queue yet that the failure could stick to.
   if (!memory.ok()) return Status(Code::denied, memory.status().message()).in("a queue");

@@ -13,6 +13,8 @@
 
 #include "base/ids.hpp"
 #include "base/status.hpp"
+#include "base/use_counter.hpp"
+#include "daemon/io/daemon_counters.hpp"
 #include "daemon/memory/device_buffer.hpp"
 #include "daemon/memory/memory_share.hpp"
 #include "daemon/memory/resource_account.hpp"
@@ -54,6 +56,9 @@ struct SessionDevice {
   PlanCache& plans;
   MemoryShare& share;
   std::uint32_t index = 0;  ///< among the daemon's devices
+  /// The counters of the device and of the daemon; nullptr: nobody reads them.
+  std::shared_ptr<UseCounter> use = nullptr;
+  std::shared_ptr<DaemonCounters> counters = nullptr;
 };
 
 /// Checks the ids, which come from the client. The device's ids never leave the daemon.
@@ -77,6 +82,9 @@ class Session {
   const wire::Token& token() const noexcept { return token_; }
   /// The session's right to its device; nullptr: it needs none.
   const SessionLease* lease() const noexcept { return lease_.get(); }
+  /// Counts for the session's device and lease.
+  const std::shared_ptr<UseCounter>& use() const noexcept { return use_; }
+  DaemonCounters& counters() const noexcept { return *counters_; }
   /// True if the session must not end to make room for others.
   bool holds_user_data() const noexcept { return holds_user_data_; }
   /// Counts the device's memory that the session holds, against its limits.
@@ -200,6 +208,8 @@ class Session {
   Result<Reservation> reserve_record(const char* what);
 
   const std::unique_ptr<const SessionLease> lease_;  // ends when all else has been freed
+  const std::shared_ptr<UseCounter> use_;
+  const std::shared_ptr<DaemonCounters> counters_;
   Device& device_;
   PlanCache& plan_cache_;
   const MemoryShare::Member member_;

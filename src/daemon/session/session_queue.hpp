@@ -7,6 +7,7 @@
 
 #include "base/ids.hpp"
 #include "base/status.hpp"
+#include "daemon/io/daemon_counters.hpp"
 #include "daemon/memory/resource_account.hpp"
 #include "daemon/memory/staged_writer.hpp"
 #include "daemon/session/command_log.hpp"
@@ -31,10 +32,11 @@ struct SessionQueue {
   Reservation thread;
   /// of the commands on the device; the writer's blocks use it, too
   std::shared_ptr<CommandLog> log = std::make_shared<CommandLog>();
-  std::unique_ptr<StagedWriter> writer;  ///< if the host cannot see the device's memory
-  std::shared_ptr<Gate> last_transfer;   ///< opens with the last send or receive; or nullptr
-  QueueHolds holds;                      ///< the commands that hold the queue at gates
-  QueueId transfers;                     ///< device queue for reads that pass through the host
+  std::shared_ptr<DaemonCounters> counters;  ///< nullptr: nobody counts
+  std::unique_ptr<StagedWriter> writer;      ///< if the host cannot see the device's memory
+  std::shared_ptr<Gate> last_transfer;       ///< opens with the last send or receive; or nullptr
+  QueueHolds holds;                          ///< the commands that hold the queue at gates
+  QueueId transfers;                         ///< device queue for reads that pass through the host
   /// host memory for those reads; the queue's answers run one at a time
   Reservation reader_memory;
   Reservation transfers_thread;

@@ -86,6 +86,8 @@ class KernelModules {
   KernelModules& operator=(const KernelModules&) = delete;
 
   Status usable() const { return runner_->usable(); }
+  /// See KernelRunner::process_deaths().
+  std::uint64_t process_deaths() const noexcept { return runner_->process_deaths(); }
   /// As Device::kernel_kinds().
   std::uint32_t kinds() const;
   /// As Device::load_module().

@@ -74,6 +74,8 @@ class KernelRunner {
   /// Tells whether kernels can run here. The first call may open libraries.
   /// Errors: unsupported, with what is to be installed
   virtual Status usable() const = 0;
+  /// Returns the number of processes of clients that have ended before they were told to.
+  virtual std::uint64_t process_deaths() const noexcept { return 0; }
   /// Returns true for variants that compile() takes.
   virtual bool takes(const ModuleVariant& variant) const = 0;
   /// Compiles a variant; may take seconds.
