@@ -24,6 +24,16 @@ void write(JsonWriter& json, const DeviceFacts& device) {
   json.end();
 }
 
+void write(JsonWriter& json, const DeviceReport::LeaseUse& lease) {
+  json.object();
+  json.key("epoch").value(lease.epoch);
+  json.key("compute_ns").value(lease.use.compute_ns);
+  json.key("waited_ns").value(lease.use.waited_ns);
+  json.key("bytes_in").value(lease.use.received_bytes);
+  json.key("bytes_out").value(lease.use.sent_bytes);
+  json.end();
+}
+
 void write(JsonWriter& json, const DeviceReport& device) {
   json.object();
   json.key("id").value(device.id);
@@ -36,6 +46,9 @@ void write(JsonWriter& json, const DeviceReport& device) {
     json.key("busy").value(session.busy);
     json.end();
   }
+  json.end();
+  json.key("uses").array();
+  for (const DeviceReport::LeaseUse& lease : device.uses) write(json, lease);
   json.end();
   json.end();
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "base/use_counter.hpp"
 #include "pool/desired_state.hpp"
 #include "pool/lease_token.hpp"
 
@@ -50,8 +51,14 @@ struct DeviceReport {
   };
   std::string id;
   std::uint64_t floor = 0;
+  /// The use of a lease since the daemon started, also of one that has ended.
+  struct LeaseUse {
+    std::uint64_t epoch = 0;
+    Use use;
+  };
   std::vector<Session> sessions;
   std::uint64_t memory_used_bytes = 0;
+  std::vector<LeaseUse> uses;
 };
 
 struct Heartbeat {

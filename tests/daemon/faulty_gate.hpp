@@ -39,8 +39,9 @@ enum class Mistake {
   forgets_running_sessions,
   forgets_to_cut_off,
   reports_idle,
+  reports_use_of_open_sessions_only,
 };
-inline constexpr int kMistakes = static_cast<int>(Mistake::reports_idle) + 1;
+inline constexpr int kMistakes = static_cast<int>(Mistake::reports_use_of_open_sessions_only) + 1;
 
 /// The interface of LeaseGate.
 class FaultyGate {
@@ -73,6 +74,7 @@ class FaultyGate {
   }
 
   void leave(LeaseSessionId id) { gate_.leave(id); }
+  void forget_told(const LeaseReport& report) { gate_.forget_told(report); }
   void tick(std::int64_t now_ms) {
     if (mistake_ != Mistake::ignores_expiry_of_sessions) gate_.tick(now_ms);
   }
@@ -89,6 +91,12 @@ class FaultyGate {
     for (auto& device : report.devices) {
       for (auto& session : device.sessions) {
         if (mistake_ == Mistake::reports_idle) session.busy = false;
+      }
+      if (mistake_ == Mistake::reports_use_of_open_sessions_only) {
+        std::erase_if(device.uses, [&](const auto& use) {
+          return std::ranges::none_of(device.sessions,
+                                      [&](const auto& s) { return s.epoch == use.epoch; });
+        });
       }
     }
     return report;

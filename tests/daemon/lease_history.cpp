@@ -167,6 +167,14 @@ void LeaseHistory::spoil(DesiredState& state) {
 void LeaseHistory::deliver(const DesiredState& state) {
   const bool taken = oracle_.state(state, now_ms_);
   require(gate_.apply(state, now_ms_).ok() == taken, "a state is taken or refused");
+  if (!taken || state.rev < oracle_.rev()) return;
+  // A manager that lists an ended lease again errs.
+  for (const pool::DesiredDevice& device : state.devices) {
+    const auto at = std::ranges::find(kDevices, device.id);
+    if (at == kDevices.end()) continue;
+    const auto index = static_cast<std::size_t>(at - kDevices.begin());
+    for (const auto& lease : device.leases) forgotten_.erase({index, lease.epoch});
+  }
 }
 
 void LeaseHistory::make_token() {
@@ -217,7 +225,13 @@ void LeaseHistory::connect() {
   const auto& admission = std::get<Admission>(answer);
   require(kDevices[admission.device] == claims.device, "the device is that of the token");
   oracle_.opened(admission.id.value, claims);
-  open_.push_back({admission.session});
+  const OfLease of{admission.device, claims.epoch};
+  if (const auto at = forgotten_.find(of); at != forgotten_.end()) {
+    require(claims.rev > at->second, "no use is forgotten while a token of the lease is good");
+    forgotten_.erase(at);
+  }
+  used_ns_.try_emplace(of, 0);
+  open_.push_back({admission.session, admission.account});
 }
 
 void LeaseHistory::begin() {
@@ -229,6 +243,9 @@ void LeaseHistory::begin() {
   if (!session.valid) return;
   ++session.running;
   session.used = true;
+  const std::uint64_t ns = 1 + session.id % 7;
+  open_[i].account->use()->computed(ns);
+  used_ns_[{session.device, session.claims.epoch}] += ns;
 }
 
 void LeaseHistory::end() {
@@ -295,6 +312,34 @@ void LeaseHistory::report() {
       session.used = session.running > 0;
     }
     require(next == told.sessions.size(), "only sessions that have not left are reported");
+  }
+  compare_uses(report);
+  forget_uses(report);
+}
+
+void LeaseHistory::compare_uses(const LeaseReport& report) {
+  std::map<OfLease, std::uint64_t> told;
+  for (std::size_t device = 0; device < report.devices.size(); ++device) {
+    for (const LeaseReport::LeaseUse& lease : report.devices[device].uses) {
+      told[{device, lease.epoch}] = lease.use.compute_ns;
+    }
+  }
+  require(told == used_ns_, "the use of leases is reported until it is forgotten");
+}
+
+// The manager has taken the report.
+void LeaseHistory::forget_uses(const LeaseReport& report) {
+  gate_.forget_told(report);
+  const LeaseReport after = gate_.report();
+  for (std::size_t device = 0; device < after.devices.size(); ++device) {
+    for (const auto& lease : report.devices[device].uses) {
+      const auto is_same = [&](const auto& other) { return other.epoch == lease.epoch; };
+      if (std::ranges::any_of(after.devices[device].uses, is_same)) continue;
+      require(std::ranges::none_of(after.devices[device].sessions, is_same),
+              "no use is forgotten while a session is open");
+      used_ns_.erase({device, lease.epoch});
+      forgotten_[{device, lease.epoch}] = oracle_.rev();
+    }
   }
 }
 

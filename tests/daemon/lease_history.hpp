@@ -40,8 +40,10 @@ class LeaseHistory {
   };
   struct Open {
     std::shared_ptr<LeaseSession> session;
+    std::shared_ptr<const LeaseAccount> account;
     bool client_left = false;
   };
+  using OfLease = std::pair<std::size_t, std::uint64_t>;  // a device and an epoch
 
   template <class T>
   T pick(T low, T high) {
@@ -69,6 +71,8 @@ class LeaseHistory {
   void hang_up();
   void leave_some();
   void report();
+  void compare_uses(const LeaseReport& report);
+  void forget_uses(const LeaseReport& report);
 
   void compare_sessions();
   void require(bool holds, const std::string& what);
@@ -76,7 +80,9 @@ class LeaseHistory {
   ob::test::Choices choices_;
   FaultyGate gate_;
   LeaseOracle oracle_;
-  std::vector<Open> open_;  // beside the oracle's sessions
+  std::vector<Open> open_;                     // beside the oracle's sessions
+  std::map<OfLease, std::uint64_t> used_ns_;   // of the leases that the gate must report
+  std::map<OfLease, std::int64_t> forgotten_;  // and the revision that was in force then
   std::vector<Handle> handles_;
   std::vector<std::uint64_t> floors_{1, 1};
   std::uint64_t epoch_ = 0;

@@ -169,10 +169,12 @@ TEST(Problem, IsReadFromAnswers) {
 }
 
 TEST(Bodies, AreWrittenAsTheManagerReadsThem) {
-  const Heartbeat beat{"i", 3, 4, {{"n/0", 5, {{6, true}}, 7}}, 0.5};
+  const Use use{.received_bytes = 1, .sent_bytes = 2, .compute_ns = 3, .waited_ns = 4};
+  const Heartbeat beat{"i", 3, 4, {{"n/0", 5, {{6, true}}, 7, {{8, use}}}}, 0.5};
   EXPECT_EQ(to_json(beat),
             R"({"instance":"i","seq":3,"rev":4,"devices":[{"id":"n/0","floor":5,)"
-            R"("memory_used_bytes":7,"sessions":[{"epoch":6,"busy":true}]}],"wait_s":0.5})");
+            R"("memory_used_bytes":7,"sessions":[{"epoch":6,"busy":true}],"uses":[{"epoch":8,)"
+            R"("compute_ns":3,"waited_ns":4,"bytes_in":1,"bytes_out":2}]}],"wait_s":0.5})");
   const Registration about{
       "i", {{"n/0", "cpu", "a \"b\"\n", 1, 2.5, 3}}, {8}, {"127.0.0.1:1"}, "m", {{"rack", "r7"}}};
   EXPECT_EQ(to_json(about),

@@ -304,9 +304,11 @@ def why(client: PoolClient, device: str) -> None:
 @click.option("--since", metavar="DATE", help="E.g. 2026-11-01.  [default: the beginning]")
 @click.option("--format", "form", type=click.Choice(("table", "csv", "json")), default="table")
 def usage(client: PoolClient, by: str, since: str | None, form: str) -> None:
-    """Show how long devices were held. A part of a shared device counts as that part.
+    """Show how long devices were held and computed, and the data that they got and gave.
 
-    CSV and JSON give seconds, and for jobs the cluster and the number that sacct gives.
+    A part of a shared device is held as that part. With --since, computation and data are those of
+    all devices that were held since then, from the beginning. CSV and JSON give seconds and bytes,
+    and for jobs the cluster and the number that sacct gives.
 
     \b
     Examples:
@@ -322,10 +324,12 @@ def usage(client: PoolClient, by: str, since: str | None, form: str) -> None:
     if form == "json":
         click.echo(json.dumps(told, indent=1))
         return
-    rows = tables.table("Usage", by, "leases", "device-hours")
+    headings = ("leases", "device-hours", "computing", "waiting", "GB in", "GB out")
+    rows = tables.table("Usage", by, *headings)
     for row in told["rows"]:
-        name = row["name"] or f"(no {by})"
-        tables.add(rows, name, row["leases"], f"{row['device_s'] / 3600:.3f}")
+        hours = [f"{row[name] / 3600:.3f}" for name in ("device_s", "compute_s", "waited_s")]
+        data = [f"{row[name] / 1e9:.3f}" for name in ("bytes_in", "bytes_out")]
+        tables.add(rows, row["name"] or f"(no {by})", row["leases"], *hours, *data)
     tables.show(rows)
 
 

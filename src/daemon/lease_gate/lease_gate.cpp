@@ -198,7 +198,12 @@ Admission LeaseGate::open(Device& device, const LeaseClaims& claims) {
   for (const auto& [id, other] : device.sessions) {
     if (other.epoch() == claims.epoch) session.account = other.account;
   }
-  if (!session.account) session.account = std::make_shared<LeaseAccount>(terms_of(claims));
+  LeaseUse& use = device.uses[claims.epoch];
+  if (use.counter == nullptr) use.counter = std::make_shared<UseCounter>();
+  use.rev = std::max(use.rev, claims.rev);
+  if (!session.account) {
+    session.account = std::make_shared<LeaseAccount>(terms_of(claims), use.counter);
+  }
   const LeaseSessionId id{++last_id_};
   const auto index = static_cast<std::uint32_t>(&device - devices_.data());
   Admission admission{id, index, session.shared, session.account};
@@ -229,14 +234,34 @@ std::vector<LeaseSessionId> LeaseGate::take_cut_off() { return std::exchange(cut
 LeaseReport LeaseGate::report() {
   LeaseReport report{rev_, {}};
   for (Device& device : devices_) {
-    LeaseReport::Device told{device.about.id, device.floor, {}};
+    LeaseReport::Device told{device.about.id, device.floor, {}, {}};
     for (auto& [id, session] : device.sessions) {
       told.sessions.push_back(
           {session.epoch(), session.shared->valid(), session.shared->take_use()});
     }
+    for (const auto& [epoch, use] : device.uses) told.uses.push_back({epoch, use.counter->use()});
     report.devices.push_back(std::move(told));
   }
   return report;
+}
+
+void LeaseGate::forget_told(const LeaseReport& report) {
+  for (const LeaseReport::Device& told : report.devices) {
+    Device* const device = find(told.id);
+    if (device == nullptr) continue;
+    for (const LeaseReport::LeaseUse& last : told.uses) {
+      const auto use = device->uses.find(last.epoch);
+      if (use == device->uses.end() || use->second.counter->use() != last.use) continue;
+      // A token of a later revision could open one more session.
+      const bool is_over = use->second.rev <= rev_ && !device->listed.contains(last.epoch);
+      const bool is_open = std::ranges::any_of(
+          device->sessions, [&](const auto& entry) { return entry.second.epoch() == last.epoch; });
+      const auto& sessions = told.sessions;
+      const bool was_open = std::ranges::any_of(
+          sessions, [&](const auto& session) { return session.epoch == last.epoch; });
+      if (is_over && !is_open && !was_open) device->uses.erase(use);
+    }
+  }
 }
 
 // --- parts ---------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "base/use_counter.hpp"
 #include "daemon/lease_gate/lease_account.hpp"
 #include "daemon/lease_gate/lease_session.hpp"
 #include "pool/desired_state.hpp"
@@ -61,10 +62,16 @@ struct LeaseReport {
     bool valid = true;
     bool busy = false;  ///< a command ran since the last report, or runs
   };
+  /// The use of a lease on a device since the daemon started. It counts until forget_told().
+  struct LeaseUse {
+    std::uint64_t epoch = 0;
+    Use use;
+  };
   struct Device {
     std::string id;
     std::uint64_t floor = 0;  ///< in force
     std::vector<Session> sessions;
+    std::vector<LeaseUse> uses;
   };
   std::int64_t rev = -1;  ///< of the desired state in force; -1: none yet
   std::vector<Device> devices;
@@ -86,6 +93,8 @@ struct LeaseReport {
 ///   without the lock. A command that may not begin fails with `fenced`.
 /// * After each admit(), apply() and tick(): take_cut_off(), and then, without the lock, the
 ///   connections of those sessions are shut down.
+/// * The agent's thread, after the manager has answered a heartbeat: forget_told(), and then
+/// apply().
 /// * The end of a session, after its queues have ended and its memory is free: leave(). Until then
 ///   nobody else gets in above it, and the manager hears of it.
 ///
@@ -135,6 +144,11 @@ class LeaseGate {
   /// Returns the gate's part of a heartbeat.
   LeaseReport report();
 
+  /// Forgets the uses in a report that the manager has taken, of leases that had ended in the
+  /// desired state of the report: nothing can be added to them.
+  /// @pre no desired state was applied since report()
+  void forget_told(const LeaseReport& report);
+
  private:
   struct Session {
     std::shared_ptr<LeaseSession> shared;
@@ -144,11 +158,16 @@ class LeaseGate {
 
     std::uint64_t epoch() const noexcept { return account->terms().epoch; }
   };
+  struct LeaseUse {
+    std::shared_ptr<UseCounter> counter;
+    std::int64_t rev = 0;  // the highest of the lease's tokens
+  };
   struct Device {
     GatedDevice about;
     std::uint64_t floor = 0;
     std::map<std::uint64_t, pool::DesiredLease> listed;  // the leases that live, by epoch
     std::map<LeaseSessionId, Session> sessions;
+    std::map<std::uint64_t, LeaseUse> uses = {};  // by epoch
   };
   using Listed = std::map<std::uint64_t, pool::DesiredLease>;
   using Refusals = std::optional<Refused>;  // nothing: no reason to refuse

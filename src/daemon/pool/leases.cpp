@@ -120,6 +120,11 @@ LeaseReport Leases::report() {
   return gate_.report();
 }
 
+void Leases::forget_told(const LeaseReport& report) {
+  const std::lock_guard lock(mutex_);
+  gate_.forget_told(report);
+}
+
 bool Leases::wants_time() {
   const std::lock_guard lock(mutex_);
   return clock_.is_stale(pool::boot_ms());

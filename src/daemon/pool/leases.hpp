@@ -60,6 +60,8 @@ class Leases {
   void tick();
   /// Returns the gate's part of a heartbeat.
   LeaseReport report();
+  /// See LeaseGate::forget_told().
+  void forget_told(const LeaseReport& report);
   /// True if the next answer of the manager should come without delay.
   bool wants_time();
 

@@ -131,16 +131,16 @@ Status PoolAgent::register_daemon() {
   return {};
 }
 
-pool::Heartbeat PoolAgent::heartbeat() {
-  const LeaseReport report = leases_.report();
+pool::Heartbeat PoolAgent::heartbeat(const LeaseReport& report) {
   pool::Heartbeat beat{instance_, ++seq_, std::max<std::int64_t>(report.rev, 0), {}, kIdleWaitS};
   for (std::size_t i = 0; i < report.devices.size(); ++i) {
     const LeaseReport::Device& device = report.devices[i];
-    pool::DeviceReport told{device.id, device.floor, {}, node_.memory_used(i)};
+    pool::DeviceReport told{device.id, device.floor, {}, node_.memory_used(i), {}};
     for (const LeaseReport::Session& session : device.sessions) {
       told.sessions.push_back({session.epoch, session.busy});
       beat.wait_s = std::min(beat.wait_s, session.valid ? kBusyWaitS : kEndingWaitS);
     }
+    for (const LeaseReport::LeaseUse& of : device.uses) told.uses.push_back({of.epoch, of.use});
     beat.devices.push_back(std::move(told));
   }
   if (leases_.wants_time()) beat.wait_s = 0;
@@ -148,12 +148,14 @@ pool::Heartbeat PoolAgent::heartbeat() {
 }
 
 Status PoolAgent::beat() {
-  const pool::Heartbeat beat = heartbeat();
+  const LeaseReport report = leases_.report();
+  const pool::Heartbeat beat = heartbeat(report);
   Exchanged exchanged;
   OB_ASSIGN_OR_RETURN(const auto response, ask("POST", path_ + "/heartbeat", pool::to_json(beat),
                                                Seconds(beat.wait_s), exchanged));
   if (!response.ok()) return refused(response);
   OB_ASSIGN_OR_RETURN(const auto state, pool::read_desired(response.body));
+  leases_.forget_told(report);
   return leases_.take(state, exchanged);
 }
 

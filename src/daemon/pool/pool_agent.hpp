@@ -53,7 +53,7 @@ class PoolAgent {
   Result<pool::HttpResponse> ask(const char* method, const std::string& target, std::string body,
                                  Seconds wait, Exchanged& exchanged);
   Status refused(const pool::HttpResponse& response);
-  pool::Heartbeat heartbeat();
+  pool::Heartbeat heartbeat(const LeaseReport& report);
   void say(const Status& status);
   bool pause(std::chrono::milliseconds time);  // false: the agent stops
   void deregister() noexcept;

@@ -115,6 +115,7 @@ def test_a_random_history_is_that_of_the_store_in_memory(store: EtcdStore) -> No
         for window in ((0, pool.now_ms), (pool.now_ms - 60 * SECOND, pool.now_ms - 5 * SECOND)):
             found, right = (s.usage(by, *window, "") for s in (other, memory))
             assert [row[:2] for row in found] == [row[:2] for row in right]
+            assert [row.use for row in found] == [row.use for row in right]
             # The sums are made in another order.
             assert [row[2] for row in found] == pytest.approx([row[2] for row in right])
 

@@ -18,10 +18,10 @@ from etcd_cluster import EtcdCluster, etcd_cluster, leading_store, needs_etcd
 from pool_commands import SECOND, Pool, fresh_seed
 
 from outboard.pool.core.commands import BanUser, Grow, SetQuota, SetReservation, UnbanUser
-from outboard.pool.core.records import TABLES, Handle, Quota, Reservation, Selector
+from outboard.pool.core.records import TABLES, Handle, Quota, Reservation, Selector, Use
 from outboard.pool.core.state import Config, State
 from outboard.pool.core.transaction import Change
-from outboard.pool.store.base import Store, StoreError
+from outboard.pool.store.base import Store, StoreError, UsageSum
 from outboard.pool.store.memory import MemoryStore
 from outboard.pool.store.sqlite import SqliteStore
 
@@ -224,7 +224,7 @@ def _assert_whole(file: Path, lines: list[str]) -> None:
 
 
 def test_a_store_of_the_version_before_is_taken_over(tmp_path: Path) -> None:
-    """Version 1 had no table of use. Its rows stay, and use is counted from then on."""
+    """Version 1 had no table of use, version 2 only times. Rows stay, and use counts from then."""
     file = tmp_path / "db"
     SqliteStore(file).close()
     db = sqlite3.connect(file)
@@ -236,4 +236,14 @@ def test_a_store_of_the_version_before_is_taken_over(tmp_path: Path) -> None:
     assert store.load(Config()).bans["mallory"].reason == "x"
     assert store.usage("user", 0, 1, "") == []
     store.close()
-    assert sqlite3.connect(file).execute("pragma user_version").fetchone() == (2,)
+    db = sqlite3.connect(file)
+    assert db.execute("pragma user_version").fetchone() == (3,)
+    db.execute("insert into held values ('d/0', 1, 'l', 'ada', '', 1000, 10, 20, 0, 0, 0, 0)")
+    for column in ("compute_ns", "waited_ns", "bytes_in", "bytes_out"):
+        db.execute(f"alter table held drop column {column}")
+    db.execute("pragma user_version=2")
+    db.commit()
+    db.close()
+    store = SqliteStore(file)
+    assert store.usage("user", 0, 30, "") == [UsageSum("ada", 1, 10.0, Use())]
+    store.close()

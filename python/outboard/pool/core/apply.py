@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from outboard.pool.core import administration, devices, leases, restart, schedule, timers
+from outboard.pool.core import (
+    accounting,
+    administration,
+    devices,
+    leases,
+    restart,
+    schedule,
+    timers,
+)
 from outboard.pool.core import commands as c
 from outboard.pool.core.replies import Answer, Done, Notice
 from outboard.pool.core.state import State
@@ -85,5 +93,6 @@ _HANDLERS = {
     c.SetShares: administration.set_shares,
     c.SetReservation: administration.set_reservation,
     c.DeleteReservation: administration.delete_reservation,
+    c.StoreUse: accounting.store_all,
     c.Tick: _tick,
 }

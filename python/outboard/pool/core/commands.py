@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from outboard.pool.core.records import Admin, Quota, Record, Request, Reservation
+from outboard.pool.core.records import Admin, Quota, Record, Request, Reservation, Use
 
 
 class PutLease(Record, frozen=True):
@@ -79,6 +79,13 @@ class SessionReport(Record, frozen=True):
     busy: bool = False  # a command ran since the last heartbeat
 
 
+class UseReport(Record, frozen=True):
+    """What a lease has used since the start of the daemon."""
+
+    epoch: int
+    use: Use
+
+
 class DeviceReport(Record, frozen=True):
     """All of it is a level, not an event, so that repeated and lost heartbeats do no harm."""
 
@@ -88,6 +95,7 @@ class DeviceReport(Record, frozen=True):
     failed_sessions: int = 0  # with a device error, in the last 60 s
     fatal: bool = False  # says the driver
     self_tests_ok: int = 0  # in a row, since it broke
+    uses: tuple[UseReport, ...] = ()
 
 
 class Link(Record, frozen=True):
@@ -171,6 +179,10 @@ class DeleteReservation(Record, frozen=True):
     id: str
 
 
+class StoreUse(Record, frozen=True):
+    """Somebody asks for the use of leases: what is in memory only is stored first."""
+
+
 class Start(Record, frozen=True):
     """The manager starts with a loaded state."""
 
@@ -203,6 +215,7 @@ Command = (
     | SetShares
     | SetReservation
     | DeleteReservation
+    | StoreUse
     | Start
     | Resume
     | Tick

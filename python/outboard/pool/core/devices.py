@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from outboard.pool.core import accounting
 from outboard.pool.core.commands import (
     ClearDevice,
     DeregisterDaemon,
@@ -63,6 +64,7 @@ def register(tx: Transaction, command: RegisterDaemon) -> Answer | None:
     if live is None:
         live = state.live_daemons[command.name] = LiveDaemon(tx.now_ms, lost=True)
     if not again:
+        accounting.store_daemon(tx, command.name)
         live.seq = live.rev = 0
     for facts in command.devices:
         _register_device(tx, command.name, facts, again)
@@ -139,6 +141,7 @@ def heartbeat(tx: Transaction, command: Heartbeat) -> Answer | None:
     _heard(tx, command.name, live)
     for report in command.devices:
         if report.id in state.devices and state.devices[report.id].daemon == command.name:
+            accounting.note(tx, report.id, command.instance, report.uses)
             _report(tx, report, command.rev)
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from outboard.pool.core import fair_share
+from outboard.pool.core.accounting import with_use
 from outboard.pool.core.records import (
     WHOLE,
     Account,
@@ -139,7 +140,8 @@ def end_handle(tx: Transaction, handle: Handle, reason: str, queue_other: bool =
 def close_handle(tx: Transaction, handle: Handle) -> None:
     """The daemon has confirmed the end of a handle, or its device was retired."""
     live = tx.state.live_devices[handle.device]
-    tx.put(replace(handle, open=False))
+    tx.put(replace(with_use(tx.state, handle), open=False))
+    live.uses.pop(handle.epoch, None)
     live.share_left += handle.share
     live.memory_left += handle.memory_bytes
     index_device(tx.state, handle.device)

@@ -110,8 +110,35 @@ class Lease(Row, frozen=True):
     parts: tuple[str, ...] = ()  # grown so far, so that a repeated request grows nothing
 
 
+MOST_USE = 1 << 62  # no sum passes it, so that every store can keep it
+
+
+class Use(Record, frozen=True):
+    """What a lease has used of a device: bytes to and from the daemon, times of computations, and
+    of their waits for turns."""
+
+    compute_ns: int = 0
+    waited_ns: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+
+    def plus(self, now: Use, before: Use) -> Use:
+        """Returns the sum with what was counted between two readings of one counter."""
+        more = (
+            max(0, now.compute_ns - before.compute_ns),
+            max(0, now.waited_ns - before.waited_ns),
+            max(0, now.bytes_in - before.bytes_in),
+            max(0, now.bytes_out - before.bytes_out),
+        )
+        mine = (self.compute_ns, self.waited_ns, self.bytes_in, self.bytes_out)
+        return Use(*(min(MOST_USE, a + b) for a, b in zip(mine, more, strict=True)))
+
+
 class Handle(Row, frozen=True):
-    """One device of a lease, from its grant until its daemon has confirmed its end."""
+    """One device of a lease, from its grant until its daemon has confirmed its end.
+
+    `use` is the sum over all starts of its daemon. `counted` of the start `instance` is part of it.
+    """
 
     device: str
     epoch: int
@@ -124,6 +151,9 @@ class Handle(Row, frozen=True):
     end_rev: int = 0  # the revision that ended it; 0: it lives
     reason: str = ""
     reclaim_ms: int = 0  # it will be taken at this time; 0: it will not
+    use: Use = Use()
+    counted: Use = Use()
+    instance: str = ""
 
     @property
     def lives(self) -> bool:

@@ -18,6 +18,7 @@ from outboard.pool.core.records import (
     Lease,
     Quota,
     Reservation,
+    Use,
 )
 
 
@@ -63,6 +64,15 @@ class LiveLease:
 
 
 @dataclass(slots=True)
+class LiveUse:
+    """The last reading of a daemon's counter of a lease. `stored_ms`: when it was last stored."""
+
+    instance: str
+    level: Use
+    stored_ms: int
+
+
+@dataclass(slots=True)
 class LiveDevice:
     """`confirmed`: its daemon said since its start that nothing below the floor is left."""
 
@@ -71,6 +81,7 @@ class LiveDevice:
     handles: dict[int, Handle] = field(default_factory=dict)  # open ones, by epoch
     share_left: int = WHOLE
     memory_left: int = 0
+    uses: dict[int, LiveUse] = field(default_factory=dict)  # by epoch
 
 
 @dataclass(slots=True)
@@ -99,6 +110,9 @@ class Config:
     keep_over_ms: int = 7 * 86_400_000
     half_life_ms: int = 7 * 86_400_000
     backfill_depth: int = 100
+    # Stored so seldom while a lease computes, since each time is a durable commit. A manager that
+    # starts anew hears from the daemon what it has not stored.
+    store_use_ms: int = 60_000
     # Tests only: grants devices whose daemons have not confirmed that they are clean.
     grant_unconfirmed: bool = False
 

@@ -151,12 +151,18 @@ class AuditPage(Page, kw_only=True):
 
 
 class UsageRow(msgspec.Struct, omit_defaults=True):
-    """`device_s`: seconds times devices times share. `cluster` and `job`: of a batch system, where
-    jobs are summed."""
+    """`device_s`: seconds times devices times share, since the time that was asked for. The other
+    sums are of the devices that were held since then, from their grants on: `compute_s` of
+    computations, `waited_s` of these for their turns, and bytes to and from daemons, without copies
+    through shared memory. `cluster` and `job`: of a batch system, where jobs are summed."""
 
     name: str
     leases: int
     device_s: float
+    compute_s: float
+    waited_s: float
+    bytes_in: int
+    bytes_out: int
     cluster: str = ""
     job: str = ""
 

@@ -7,8 +7,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from outboard.pool.core.commands import DeviceFacts, DeviceReport, SessionReport
-from outboard.pool.core.records import Admin, Near, Priority, Selector, Spread
+from outboard.pool.core.commands import DeviceFacts, DeviceReport, SessionReport, UseReport
+from outboard.pool.core.records import MOST_USE, Admin, Near, Priority, Selector, Spread, Use
 
 MOST = 1 << 53  # integers are exact in every JSON reader
 LONGEST_S = 10 * 365 * 86_400
@@ -21,6 +21,7 @@ Name = Annotated[str, Meta(min_length=1, max_length=64)]
 Text = Annotated[str, Meta(max_length=256)]
 Count = Annotated[int, Meta(ge=1, le=MOST_DEVICES)]
 Number = Annotated[int, Meta(ge=0, le=MOST)]
+Counter = Annotated[int, Meta(ge=0, le=MOST_USE)]
 Epoch = Annotated[int, Meta(ge=0, le=MOST_EPOCH)]
 Seconds = Annotated[float, Meta(ge=0, le=LONGEST_S)]
 Positive = Annotated[float, Meta(ge=0, le=1e30)]
@@ -142,6 +143,20 @@ class SessionBody(msgspec.Struct):
     busy: bool = False
 
 
+class UseBody(msgspec.Struct):
+    """What a lease has used of a device since the start of the daemon, also one that has ended."""
+
+    epoch: Epoch
+    compute_ns: Counter = 0
+    waited_ns: Counter = 0
+    bytes_in: Counter = 0
+    bytes_out: Counter = 0
+
+    def report(self) -> UseReport:
+        use = Use(self.compute_ns, self.waited_ns, self.bytes_in, self.bytes_out)
+        return UseReport(self.epoch, use)
+
+
 class ReportBody(msgspec.Struct):
     """A device, as it is now."""
 
@@ -153,11 +168,17 @@ class ReportBody(msgspec.Struct):
     self_tests_ok: Annotated[int, Meta(ge=0, le=1 << 30)] = 0
     busy: Annotated[float, Meta(ge=0, le=1)] = 0
     memory_used_bytes: Number = 0
+    uses: Annotated[list[UseBody], Meta(max_length=4096)] = []
 
     def report(self) -> DeviceReport:
-        sessions = tuple(SessionReport(s.epoch, s.busy) for s in self.sessions)
         return DeviceReport(
-            self.id, self.floor, sessions, self.failed_sessions, self.fatal, self.self_tests_ok
+            self.id,
+            self.floor,
+            tuple(SessionReport(s.epoch, s.busy) for s in self.sessions),
+            self.failed_sessions,
+            self.fatal,
+            self.self_tests_ok,
+            tuple(use.report() for use in self.uses),
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from outboard.pool.core import fair_share, placement
+from outboard.pool.core.commands import StoreUse
 from outboard.pool.core.handles import deadline
 from outboard.pool.core.records import Device, Lease, LeaseState
 from outboard.pool.core.state import State, allocation, health, living_handles
@@ -30,6 +31,7 @@ from outboard.pool.serve.manager import Manager
 from outboard.pool.serve.peer import Peer
 from outboard.pool.serve.problems import ProblemError
 from outboard.pool.serve.settings import Role
+from outboard.pool.store.base import UsageSum
 
 PAGE = 1000
 _ENDED = (LeaseState.ENDING, LeaseState.OVER)
@@ -221,19 +223,29 @@ async def usage(manager: Manager, request: Request) -> Response:
     since_ms = int(request.number("since_ms", 0, 0, MOST))
     holder = "" if sees_all(request.peer) else request.peer.holder
     column = "lease" if by == "job" else by
-    rows = await manager.do(
+    await manager.do(StoreUse())
+    rows: list[UsageSum] = await manager.do(
         lambda state: manager.store.usage(column, since_ms, manager.now_ms(), holder)
     )
-    shown = [UsageRow(name, count, ms / 1000) for name, count, ms in rows]
+    shown = [_usage_row(row) for row in rows]
     if by == "job":
         shown = _jobs(shown)
     if request.text("format") == "csv":
-        lines = ["name,leases,device_s" + (",cluster,job" if by == "job" else "")]
+        numbers = ["leases", "device_s", "compute_s", "waited_s", "bytes_in", "bytes_out"]
+        lines = [",".join(["name", *numbers, *(["cluster", "job"] if by == "job" else [])])]
         for row in shown:
-            more = f",{_csv(row.cluster)},{_csv(row.job)}" if by == "job" else ""
-            lines.append(f"{_csv(row.name)},{row.leases},{row.device_s:.3f}{more}")
+            values = [getattr(row, name) for name in numbers]
+            cells = [f"{value:.3f}" if isinstance(value, float) else str(value) for value in values]
+            jobs = [_csv(row.cluster), _csv(row.job)] if by == "job" else []
+            lines.append(",".join([_csv(row.name), *cells, *jobs]))
         return Response(200, ("\r\n".join(lines) + "\r\n").encode(), "text/csv")
     return answer(Usage(by, since_ms, shown))
+
+
+def _usage_row(row: UsageSum) -> UsageRow:
+    use = row.use
+    seconds = (row.device_ms / 1e3, use.compute_ns / 1e9, use.waited_ns / 1e9)
+    return UsageRow(row.name, row.leases, *seconds, use.bytes_in, use.bytes_out)
 
 
 def _jobs(leases: list[UsageRow]) -> list[UsageRow]:
@@ -243,9 +255,9 @@ def _jobs(leases: list[UsageRow]) -> list[UsageRow]:
     for lease in leases:
         system, cluster, job, *_ = (*lease.name.split(".", 3), "", "", "")
         name = f"{system}.{cluster}.{job}" if job else ""
-        row = jobs.setdefault(name, UsageRow(name, 0, 0.0))
-        row.leases += lease.leases
-        row.device_s += lease.device_s
+        row = jobs.setdefault(name, UsageRow(name, 0, 0.0, 0.0, 0.0, 0, 0))
+        for number in ("leases", "device_s", "compute_s", "waited_s", "bytes_in", "bytes_out"):
+            setattr(row, number, getattr(row, number) + getattr(lease, number))
         if job:
             row.cluster, row.job = cluster, job
     return [jobs[name] for name in sorted(jobs)]

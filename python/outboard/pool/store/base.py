@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from outboard.pool.core.records import Audit
+from outboard.pool.core.records import Audit, Use
 from outboard.pool.core.state import Config, State
 from outboard.pool.core.transaction import Change
 
 
 class StoreError(Exception):
     """The store failed. The manager must stop: its memory may be ahead of the store."""
+
+
+class UsageSum(NamedTuple):
+    """`device_ms`: times share, since the time that was asked for. The use is that of the devices
+    that were held then, from their grants on."""
+
+    name: str
+    leases: int
+    device_ms: float
+    use: Use
 
 
 class Store(Protocol):
@@ -42,9 +52,9 @@ class Store(Protocol):
         or of all if it is empty. No revision is cut. Raises StoreError if they cannot be read."""
         ...
 
-    def usage(self, by: str, since_ms: int, now_ms: int, who: str) -> list[tuple[str, int, float]]:
-        """Returns name, number of leases and device-ms since a time, by "user", "group" or "lease";
-        of the holder `who`, or of all if it is empty."""
+    def usage(self, by: str, since_ms: int, now_ms: int, who: str) -> list[UsageSum]:
+        """Returns the use since a time, by "user", "group" or "lease"; of the holder `who`, or of
+        all if it is empty."""
         ...
 
     def backup(self) -> Callable[[], bytes]:

@@ -20,7 +20,7 @@ import msgspec
 from outboard.pool.core.records import TABLES, Audit, Handle
 from outboard.pool.core.state import Config, State
 from outboard.pool.core.transaction import Change
-from outboard.pool.store.base import StoreError, whole_revisions
+from outboard.pool.store.base import StoreError, UsageSum, whole_revisions
 from outboard.pool.store.etcd_gateway import (
     EtcdAddress,
     EtcdGateway,
@@ -153,7 +153,7 @@ class EtcdStore:
                 break
         return whole_revisions(found[:limit], limit)
 
-    def usage(self, by: str, since_ms: int, now_ms: int, who: str) -> list[tuple[str, int, float]]:
+    def usage(self, by: str, since_ms: int, now_ms: int, who: str) -> list[UsageSum]:
         return self._copy.usage(by, since_ms, now_ms, who)
 
     def backup(self) -> Callable[[], bytes]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from outboard.pool.core.records import TABLES, Audit, Handle, Lease, Table
+from outboard.pool.core.records import TABLES, Audit, Handle, Lease, Table, Use
 from outboard.pool.core.state import Config, State
 from outboard.pool.core.transaction import Change
-from outboard.pool.store.base import StoreError, whole_revisions
+from outboard.pool.store.base import StoreError, UsageSum, whole_revisions
 
 
 @dataclass
@@ -22,6 +22,7 @@ class Held:
     share: int
     granted_ms: int
     ended_ms: int
+    use: Use = field(default_factory=Use)
 
 
 class MemoryStore:
@@ -91,16 +92,17 @@ class MemoryStore:
         found = [a for a in self.audit if a.rev > after and who in ("", a.actor)]
         return whole_revisions(found[:limit], limit)
 
-    def usage(self, by: str, since_ms: int, now_ms: int, who: str) -> list[tuple[str, int, float]]:
-        sums: dict[str, tuple[set[str], float]] = {}
+    def usage(self, by: str, since_ms: int, now_ms: int, who: str) -> list[UsageSum]:
+        sums: dict[str, tuple[set[str], float, Use]] = {}
         for held in self.held.values():
             ms = min(held.ended_ms, now_ms) - max(held.granted_ms, since_ms)
             if held.ended_ms <= since_ms or held.granted_ms >= now_ms or who not in ("", held.user):
                 continue
-            leases, before = sums.setdefault(getattr(held, by), (set(), 0.0))
+            leases, before, use = sums.setdefault(getattr(held, by), (set(), 0.0, Use()))
             leases.add(held.lease)
-            sums[getattr(held, by)] = (leases, before + ms * held.share / 1000)
-        return [(name, len(leases), ms) for name, (leases, ms) in sorted(sums.items())]
+            ms_so_far = before + ms * held.share / 1000
+            sums[getattr(held, by)] = (leases, ms_so_far, use.plus(held.use, Use()))
+        return [UsageSum(name, len(of[0]), of[1], of[2]) for name, of in sorted(sums.items())]
 
     def backup(self) -> Callable[[], bytes]:
         raise StoreError("a store in memory has no backup")
@@ -120,6 +122,8 @@ class MemoryStore:
                 self.held.setdefault(key, Held(*facts, handle.granted_ms, 1 << 62))
         elif key in self.held:
             self.held[key].ended_ms = min(self.held[key].ended_ms, now_ms)
+        if key in self.held:
+            self.held[key].use = handle.use
 
     def _handle(self, handle: Handle) -> None:
         key = (handle.device, handle.epoch)

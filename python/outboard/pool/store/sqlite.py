@@ -9,13 +9,13 @@ from pathlib import Path
 
 import msgspec
 
-from outboard.pool.core.records import TABLES, Audit, Device, Handle, Lease
+from outboard.pool.core.records import TABLES, Audit, Device, Handle, Lease, Use
 from outboard.pool.core.state import Config, State
 from outboard.pool.core.transaction import Change
-from outboard.pool.store.base import StoreError, whole_revisions
+from outboard.pool.store.base import StoreError, UsageSum, whole_revisions
 from outboard.pool.store.memory import Held
 
-_VERSION = 2
+_VERSION = 3
 _BUSY_S = 5.0
 _FOREVER = 1 << 62
 
@@ -50,6 +50,13 @@ create table held(device text not null, epoch integer not null, lease text not n
                   primary key(device, epoch)) without rowid;
 create index held_granted on held(granted);
 create index audit_rev on audit(rev)
+"""
+# Version 3: what was used of the devices.
+_USE_COUNTS = """
+alter table held add column compute_ns integer not null default 0;
+alter table held add column waited_ns integer not null default 0;
+alter table held add column bytes_in integer not null default 0;
+alter table held add column bytes_out integer not null default 0
 """
 # A store table: its SQL table, whose primary key has the fields of the record's key as columns.
 _SQL = {
@@ -99,7 +106,7 @@ class SqliteStore:
             db.close()
             text = f"{path} is of version {version} (this manager knows {_VERSION})"
             raise StoreError(f"{text} use a newer Outboard")
-        for old, schema in enumerate((_SCHEMA, _USE)):
+        for old, schema in enumerate((_SCHEMA, _USE, _USE_COUNTS)):
             if version <= old:
                 for statement in schema.split(";"):
                     if statement.strip():
@@ -147,15 +154,20 @@ class SqliteStore:
         )
         return whole_revisions([Audit(*row) for row in rows], limit)
 
-    def usage(self, by: str, since_ms: int, now_ms: int, who: str) -> list[tuple[str, int, float]]:
+    def usage(self, by: str, since_ms: int, now_ms: int, who: str) -> list[UsageSum]:
         column = {"user": "holder", "group": "grp", "lease": "lease"}[by]
+        # total() and not sum(), which fails beyond 63 bits.
         rows = self._db.execute(
             f"select {column}, count(distinct lease), sum((min(ended, :now) - max(granted, :since))"
-            " * share / 1000.0) from held where ended > :since and granted < :now"
+            " * share / 1000.0), total(compute_ns), total(waited_ns), total(bytes_in),"
+            " total(bytes_out) from held where ended > :since and granted < :now"
             f" and (:who = '' or holder = :who) group by {column} order by {column}",
             {"now": now_ms, "since": since_ms, "who": who},
         )
-        return [(name, leases, float(ms)) for name, leases, ms in rows]
+        return [
+            UsageSum(name, leases, float(ms), Use(*map(int, use)))
+            for name, leases, ms, *use in rows
+        ]
 
     def backup(self) -> Callable[[], bytes]:
         copy = sqlite3.connect(":memory:", check_same_thread=False)
@@ -165,19 +177,27 @@ class SqliteStore:
     def held(self) -> dict[tuple[str, int], Held]:
         """Returns who had which device and epoch."""
         rows = self._db.execute(
-            "select device, epoch, lease, holder, grp, share, granted, ended from held"
+            "select device, epoch, lease, holder, grp, share, granted, ended,"
+            " compute_ns, waited_ns, bytes_in, bytes_out from held"
         )
-        return {(device, epoch): Held(*facts) for device, epoch, *facts in rows}
+        found: dict[tuple[str, int], Held] = {}
+        for device, epoch, *facts in rows:
+            of = found[device, epoch] = Held(*facts[:6])
+            of.use = Use(*facts[6:])
+        return found
 
     def take(
         self, rev: int, now_ms: int, changes: list[Change], held: dict[tuple[str, int], Held]
     ) -> None:
         """Fills this store, which is empty, with all that another one has. Raises StoreError."""
         rows = [
-            (*key, h.lease, h.user, h.group, h.share, h.granted_ms, h.ended_ms)
+            (
+                *(*key, h.lease, h.user, h.group, h.share, h.granted_ms, h.ended_ms),
+                *msgspec.structs.astuple(h.use),
+            )
             for key, h in held.items()
         ]
-        self._db.executemany("insert into held values (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        self._db.executemany(f"insert into held values ({', '.join('?' * 12)})", rows)
         self.commit(rev, now_ms, changes)
 
     def close(self) -> None:
@@ -205,8 +225,8 @@ class SqliteStore:
     def _use(self, handle: Handle, now_ms: int) -> None:
         if handle.lives:
             self._db.execute(
-                "insert or ignore into held select ?, ?, id, holder, grp, ?, ?, ? from lease"
-                " where id = ?",
+                "insert or ignore into held (device, epoch, lease, holder, grp, share, granted,"
+                " ended) select ?, ?, id, holder, grp, ?, ?, ? from lease where id = ?",
                 (
                     handle.device,
                     handle.epoch,
@@ -220,6 +240,12 @@ class SqliteStore:
             self._db.execute(
                 "update held set ended = min(ended, ?) where device = ? and epoch = ?",
                 (now_ms, handle.device, handle.epoch),
+            )
+        if handle.use != Use():
+            self._db.execute(
+                "update held set compute_ns = ?, waited_ns = ?, bytes_in = ?, bytes_out = ?"
+                " where device = ? and epoch = ?",
+                (*msgspec.structs.astuple(handle.use), handle.device, handle.epoch),
             )
 
     def _device(self, device: Device) -> None:
