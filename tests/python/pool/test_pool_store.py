@@ -228,7 +228,8 @@ def test_a_store_of_the_version_before_is_taken_over(tmp_path: Path) -> None:
     file = tmp_path / "db"
     SqliteStore(file).close()
     db = sqlite3.connect(file)
-    db.executescript("drop table held; drop index audit_rev; pragma user_version=1;")
+    db.executescript("drop table held; drop index audit_rev; drop index audit_actor;")
+    db.execute("pragma user_version=1")
     db.execute("insert into ban values ('mallory', ?)", ('{"user":"mallory","reason":"x"}',))
     db.commit()
     db.close()
@@ -241,9 +242,30 @@ def test_a_store_of_the_version_before_is_taken_over(tmp_path: Path) -> None:
     db.execute("insert into held values ('d/0', 1, 'l', 'ada', '', 1000, 10, 20, 0, 0, 0, 0)")
     for column in ("compute_ns", "waited_ns", "bytes_in", "bytes_out"):
         db.execute(f"alter table held drop column {column}")
+    db.execute("drop index audit_actor")
     db.execute("pragma user_version=2")
     db.commit()
     db.close()
     store = SqliteStore(file)
     assert store.usage("user", 0, 30, "") == [UsageSum("ada", 1, 10.0, Use())]
+    store.close()
+
+
+def test_few_records_are_found_without_reading_all(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "db")
+    rows = [(rev, 0, "bob" if rev == 9000 else "ada", "v", "o", "") for rev in range(1, 10_001)]
+    store._db.executemany("insert into audit values (?, ?, ?, ?, ?, ?)", rows)
+    steps = 0
+
+    def step() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    store._db.set_progress_handler(step, 100)  # each 100 instructions of SQLite's machine
+    assert [row.rev for row in store.audits(0, 10, "bob")] == [9000]
+    assert store.audits(9000, 10, "bob") == []
+    assert store.audits(0, 10, "carol") == []
+    assert [row.rev for row in store.audits(5, 3, "")] == [6, 7]
+    assert steps < 10, "a reader with few records made SQLite read those of others"
     store.close()
