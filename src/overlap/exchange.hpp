@@ -23,7 +23,7 @@ struct Message {
   std::vector<Region> regions;
   Box box;           ///< the cells; for ready()
   std::string name;  ///< the cells, for reports
-  /// Of a send: the number, among the receives, of the one that must be complete first; -1: none.
+  /// A send waits for the receive with this number (among the receives) to be complete; -1: none.
   int after = -1;
 
   std::size_t bytes() const noexcept;

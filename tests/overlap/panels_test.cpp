@@ -1,4 +1,4 @@
-// What panel plans refuse, and how they find mistakes.
+// Panel plans refuse wrong arguments, and find mistakes of the program.
 #include <cmath>
 #include <string>
 #include <vector>

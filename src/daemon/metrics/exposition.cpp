@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
-// What connections and answers can end with. `declined` never leaves the client.
+// Connections and answers end with one of these. `declined` never leaves the client.
 constexpr std::array kCodes{Code::ok,
                             Code::invalid_argument,
                             Code::unsupported,
