@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -111,9 +110,7 @@ def test_it_tells_what_a_program_used(
     assert after['outboard_daemon_received_bytes_total{transport="tcp"}'] >= result
 
 
-@pytest.mark.skipif(
-    not shutil.which("promtool") and not os.environ.get("CI"), reason="needs promtool"
-)
+@pytest.mark.needs("promtool", package="prometheus")
 def test_prometheus_takes_the_text(served: Served) -> None:
     done = subprocess.run(
         ["promtool", "check", "metrics"], input=served.text(), capture_output=True, text=True,
