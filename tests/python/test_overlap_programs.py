@@ -86,7 +86,7 @@ def reported(file: Path) -> dict[str, Any]:
     return report
 
 
-@pytest.mark.parametrize("kind", ["message", "persistent", "collective"])
+@pytest.mark.parametrize("kind", ["message", "persistent", "collective", "reduction"])
 def test_operation_moves_while_the_program_computes(
     outboard: Outboard,
     environment: dict[str, str],

@@ -64,10 +64,10 @@ struct Reduction;
 template <class... A, int (*Pmpi)(A...)>
 struct Reduction<Pmpi> {
   static int call(A... arguments) {
-    const Nesting nesting;
     const auto operation = std::get<kOperationArgument>(std::tie(arguments...));
-    if (!nesting.outermost() || !is_made_by_program(operation))
-      return Collective<Pmpi>::call(arguments...);
+    if (!is_made_by_program(operation)) return Collective<Pmpi>::call(arguments...);
+    const Nesting nesting;
+    if (!nesting.outermost()) return Pmpi(arguments...);
     CodeStart code;
     const int rc = Pmpi(arguments...);
     if (rc == MPI_SUCCESS) code.started(*last_of(arguments...));

@@ -1,6 +1,6 @@
 /* An MPI program that knows nothing of Outboard, for the tests of `outboard run --overlap`.
  *
- *   exchange message FILE | collective FILE | persistent FILE
+ *   exchange message FILE | collective FILE | reduction FILE | persistent FILE
  *       rank 0 starts an operation, and stays outside of MPI until rank 1, which has completed it,
  *       makes FILE. It gives up after 20 s, or OUTSIDE_S.
  *   exchange waitany FILE
@@ -58,7 +58,11 @@ static void outside(const char* kind, const char* file) {
   if (rank == 0) fill(data, LARGE, 7);
   if (strcmp(kind, "collective") == 0)
     MPI_Ibcast(data, LARGE, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
-  else if (rank == 0 && persistent) {
+  else if (strcmp(kind, "reduction") == 0) {
+    if (rank == 1) memset(data, 0, LARGE);
+    MPI_Ireduce(rank == 1 ? MPI_IN_PLACE : data, data, LARGE, MPI_BYTE, MPI_BOR, 1, MPI_COMM_WORLD,
+                &request);
+  } else if (rank == 0 && persistent) {
     MPI_Send_init(data, LARGE, MPI_BYTE, 1, 5, MPI_COMM_WORLD, &request);
     MPI_Start(&request);
   } else if (rank == 0)
