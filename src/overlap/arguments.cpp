@@ -43,10 +43,15 @@ Result<FieldView> view_of(const ob_overlap_field& field, std::int64_t least) {
     strided |= field.strides[d] != 0;
   }
   std::int64_t step = view.element_bytes;
+  bool too_large = false;
   for (int d = view.dims - 1; d >= 0; --d) {
-    view.strides[d] = strided ? field.strides[d] * view.element_bytes : step;
-    step *= view.extents[d];
+    view.strides[d] = step;
+    if (strided)
+      too_large |= __builtin_mul_overflow(field.strides[d], view.element_bytes, &view.strides[d]);
+    // An extent of 0 makes the field empty, but others must not pass the limit unnoticed.
+    too_large |= __builtin_mul_overflow(step, std::max<std::int64_t>(1, view.extents[d]), &step);
   }
+  if (too_large) return invalid("a field of 2^63 bytes or more (an extent or a stride is wrong)");
   return view;
 }
 

@@ -62,6 +62,12 @@ void panel_mismatches() {
       p.plan.add(0, Field2(nullptr, {-1, 4}, {1, 3}));
     });
   });
+  refused(runtime, "2^63 bytes or more", [&](Panels& p) {
+    if (!odd) return p.add(1);
+    require_failure(OB_INVALID_ARGUMENT, "2^63 bytes or more", [&] {
+      p.plan.add(0, Field2(nullptr, {std::int64_t{1} << 32, std::int64_t{1} << 32}));
+    });
+  });
   require_failure(OB_INVALID_ARGUMENT, "look_ahead 63 is not in 0 to 62",
                   [&] { Panels p(runtime, odd ? 63 : 1); });
   require_failure(OB_INVALID_ARGUMENT, "broadcast 9 does not exist", [&] {
