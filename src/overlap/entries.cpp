@@ -45,15 +45,17 @@ ob_status failed_without_words(ob_status code) noexcept {
   return last_error.code = code;
 }
 
-ob_status null_handle() { return failed(Status(Code::invalid_argument, "a handle is NULL")); }
+ob_status null_handle() noexcept {
+  return guarded(nullptr, [] { return Status(Code::invalid_argument, "a handle is NULL"); });
+}
 
-ob_status wrong_kind(ob_overlap_plan plan) {
-  return failed(plan->panels != nullptr
-                    ? Status(Code::invalid_argument,
-                             "a plan of panels does not have this function, use "
-                             "ob_overlap_panel_start and ob_overlap_panel_wait")
-                    : Status(Code::invalid_argument, "the function is for plans of panels"),
-                plan->plan);
+ob_status wrong_kind(ob_overlap_plan plan) noexcept {
+  return guarded(plan->plan, [&] {
+    return Status(Code::invalid_argument, plan->panels != nullptr
+                                              ? "a plan of panels does not have this function, use "
+                                                "ob_overlap_panel_start and ob_overlap_panel_wait"
+                                              : "the function is for plans of panels");
+  });
 }
 
 ob_overlap_plan handle_of(ob_overlap_runtime runtime, MovePlan* moves, PanelPlan* panels) {

@@ -28,9 +28,9 @@ namespace ob::overlap {
 /// Keeps the failure for ob_overlap_last_error() and returns its code.
 ob_status failed(const Status& status, const Plan* plan = nullptr);
 ob_status failed_without_words(ob_status code) noexcept;
-ob_status null_handle();
+ob_status null_handle() noexcept;
 /// Returns OB_INVALID_ARGUMENT for a function that plans of this kind do not have.
-ob_status wrong_kind(ob_overlap_plan plan);
+ob_status wrong_kind(ob_overlap_plan plan) noexcept;
 
 /// Gives the plan its handle.
 ob_overlap_plan handle_of(ob_overlap_runtime runtime, MovePlan* moves, PanelPlan* panels);
