@@ -26,7 +26,9 @@ void Plan::note_iteration() {
 
 int Plan::failed_neighbour() const noexcept {
   for (const auto& run : runs_) {
-    const int failed = run->exchange() != nullptr ? run->exchange()->failed_message() : -1;
+    // The driver of a run that is not over may write this number now.
+    if (!run->over() || run->exchange() == nullptr) continue;
+    const int failed = run->exchange()->failed_message();
     if (failed >= 0) return run->exchange()->messages()[std::size_t(failed)].peer;
   }
   return -1;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 
 #include "overlap/clock.hpp"
 
@@ -86,17 +87,21 @@ Status Runtime::check_thread() const {
 Result<Mode> Runtime::next_mode(Plan& plan) {
   plan.note_iteration();
   if (!plan.trials().due()) return plan.trials().next();
-  std::vector<double> times = plan.trials().medians();
+  auto times = std::make_unique<std::vector<double>>(plan.trials().medians());
   MPI_Request request = MPI_REQUEST_NULL;
   OB_RETURN_IF_ERROR(mpi_status(
-      "MPI_Iallreduce", MPI_Iallreduce(MPI_IN_PLACE, times.data(), int(times.size()), MPI_DOUBLE,
+      "MPI_Iallreduce", MPI_Iallreduce(MPI_IN_PLACE, times->data(), int(times->size()), MPI_DOUBLE,
                                        MPI_MAX, plan.comm().get(), &request)));
   // A rank that has not come here yet may wait for a panel that this one passes on.
   for (int chosen = 0; chosen == 0;) {
-    OB_RETURN_IF_ERROR(mpi_status("MPI_Test", MPI_Test(&request, &chosen, MPI_STATUS_IGNORE)));
+    const Status tested = mpi_status("MPI_Test", MPI_Test(&request, &chosen, MPI_STATUS_IGNORE));
+    if (!tested.ok()) {
+      (void)times.release();  // MPI may still write to it
+      return tested;
+    }
     if (chosen == 0 && !poll()) ::sched_yield();
   }
-  plan.trials().choose(times);
+  plan.trials().choose(*times);
   return plan.trials().next();
 }
 
