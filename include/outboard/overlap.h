@@ -157,26 +157,28 @@ ob_status ob_overlap_tick(ob_overlap_runtime runtime);
 int32_t ob_overlap_ticks(ob_overlap_plan plan);
 ob_status ob_overlap_wait(ob_overlap_plan plan);
 
-/* An empty plan of panels, which their owners send to all ranks of `group`: the row or the column
-   of a process mesh. NULL options: look-ahead 1. Collective over `group`; all ranks fail if one
-   does. */
+/* Makes an empty plan of panels, which their owners send to all ranks of `group`: the row or the
+   column of a process mesh. NULL options: look-ahead 1. Collective over `group`; all ranks fail if
+   one does. */
 ob_status ob_overlap_panels(ob_overlap_runtime runtime, MPI_Comm group,
                             const ob_overlap_panel_options* options, ob_overlap_plan* plan);
 /* Adds the next panel before the commit, on all ranks alike. `panel` has the extents, which may be
    0. On rank `owner` of the group it also has the elements, in place and with their strides;
    elsewhere its data is not used and may be NULL, and its strides have the same order. Failures are
-   repeated by the commit, on all ranks. */
+   repeated by the commit, on all ranks. OB_UNSUPPORTED: the panel has more than 128 GiB. */
 ob_status ob_overlap_panel(ob_overlap_plan plan, int32_t owner, const ob_overlap_field* panel);
 /* Panels start in their order 0, 1, ...; after the last one, or at any time on all ranks, 0 again.
    At most look_ahead + 1 of them are under way or in use. The owner may write to its elements again
    after the wait. Panels pass from rank to rank, and in modes without a thread only in calls of
    this library: so do not wait in MPI, between the start of a panel and its wait, for a rank that
-   waits for panels. */
+   waits for panels. OB_INVALID_ARGUMENT: the panel is out of order, or the one before it in the
+   same buffer has not been waited for. */
 ob_status ob_overlap_panel_start(ob_overlap_plan plan, int64_t panel);
-/* Waits until the panel is here. */
+/* Waits until the panel is here. OB_INVALID_ARGUMENT: it was not started. */
 ob_status ob_overlap_panel_wait(ob_overlap_plan plan, int64_t panel);
-/* The elements of a panel from its wait until the start of the panel that comes look_ahead + 1
-   later: packed, in the order of the strides, on the owner, too. Read only. */
+/* Sets `data` to the elements of a panel: packed, in the order of the strides, on the owner, too.
+   They are there from its wait until the start of the panel that comes look_ahead + 1 later; at
+   other times the function fails with OB_INVALID_ARGUMENT. Read only. */
 ob_status ob_overlap_panel_data(ob_overlap_plan plan, int64_t panel, const void** data);
 
 /* Writes what was measured and chosen, with a final 0, and sets `needed` to its size. */

@@ -131,6 +131,7 @@ Status PanelPlan::make_buffers() {
 
 std::vector<Message> PanelPlan::messages_of(const Kind& kind, std::size_t buffer) const {
   std::vector<Message> messages;
+  int receives = 0;
   if (kind.bytes == 0) return messages;
   const BroadcastWay way = choose_way(options_.broadcast, comm().size(), kind.bytes);
   const BroadcastLinks links = links_of(way.kind, comm().size(), kind.owner, comm().rank());
@@ -144,8 +145,7 @@ std::vector<Message> PanelPlan::messages_of(const Kind& kind, std::size_t buffer
     message.name = "a panel of rank " + std::to_string(kind.owner);
     int receive = -1;
     if (links.parent >= 0) {
-      receive = int(std::count_if(messages.begin(), messages.end(),
-                                  [](const Message& m) { return !m.sends; }));
+      receive = receives++;
       message.peer = links.parent;
       messages.push_back(message);
     }

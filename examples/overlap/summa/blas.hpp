@@ -1,5 +1,5 @@
 #pragma once
-// What summa calls of the linked BLAS.
+// Declares the functions of the linked BLAS that summa calls.
 
 extern "C" void dgemm_(const char* transa, const char* transb, const int* m, const int* n,
                        const int* k, const double* alpha, const double* a, const int* lda,
