@@ -1,4 +1,4 @@
-"""What people who know other languages write in SIAL's place, and what to write instead."""
+"""Recognises statements of other languages, and says what to write in SIAL instead."""
 
 from __future__ import annotations
 
@@ -122,7 +122,11 @@ class Misread:
             return ""
         word = f"end{self.line[1]}" if first == "end" and len(self.line) > 1 else str(first)
         word = _MEANT.get(word, word)
-        return word if word in tokens.RESERVED else _nearest(word)
+        if word in tokens.RESERVED:
+            return word
+        # An assignment may be refused for another reason, and its name is no misspelled word.
+        assigns = _ASSIGNMENTS & {token.type for token in self.line}
+        return "" if assigns else _nearest(word)
 
     def advice(self) -> str:
         """Returns what to write instead, or nothing."""
