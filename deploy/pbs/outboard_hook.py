@@ -30,8 +30,8 @@ def run(script, *words):
     """Returns the status and the last line of what the script said. One that takes too long ends
     with all that it has started."""
     # Into a file: children of the script could keep a pipe open after its end.
-    with tempfile.TemporaryFile() as output:
-        try:
+    try:
+        with tempfile.TemporaryFile() as output:
             process = subprocess.Popen(
                 [FOLDER + "/" + script, *words],
                 stdin=subprocess.DEVNULL,
@@ -40,16 +40,16 @@ def run(script, *words):
                 env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
                 start_new_session=True,
             )
-        except OSError as error:
-            return 1, str(error)
-        try:
-            status = process.wait(PATIENCE_S)
-        except subprocess.TimeoutExpired as error:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            return 1, str(error)
-        output.seek(0)
-        said = output.read().decode("utf-8", "replace").strip()
+            try:
+                status = process.wait(PATIENCE_S)
+            except subprocess.TimeoutExpired as error:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                return 1, str(error)
+            output.seek(0)
+            said = output.read().decode("utf-8", "replace").strip()
+    except OSError as error:
+        return 1, str(error)
     return status, (said.splitlines() or [""])[-1]
 
 
@@ -70,7 +70,8 @@ def main():
     job = event.job
     count = int(job.Resource_List[RESOURCE] or 0)
     if event.type == pbs.RUNJOB and job.Variable_List.get("OUTBOARD_LEASE"):
-        job.Variable_List["OUTBOARD_LEASE"] = ""  # of the job that has submitted this one (qsub -V)
+        # `qsub -V` has copied the lease of the job that submitted this one.
+        job.Variable_List["OUTBOARD_LEASE"] = ""
     if count > 0:
         if event.type == pbs.RUNJOB:
             start(event, job, count)
