@@ -168,6 +168,8 @@ def restore(backup: Path, state: str | None, etcd_tls: Path | None) -> None:
             raise OutboardError(str(error)) from error
         click.echo(f"restored {state} with {leases} held leases; start the managers now")
         return
+    if etcd_tls:
+        raise click.UsageError("--etcd-tls is for etcd (the state is in a folder) leave it out")
     folder = _state_folder(state)
     if folder is None:
         raise click.UsageError("a backup is not restored into memory; give a folder or etcd://")
