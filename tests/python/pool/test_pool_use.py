@@ -21,10 +21,11 @@ from test_pool_enforced import make_pool
 
 from conftest import Outboard, clean_environment
 from outboard import paths
-from outboard.pool.core.commands import SessionReport, StoreUse, UseReport
+from outboard.pool.core.commands import DeregisterDaemon, SessionReport, StoreUse, UseReport
 from outboard.pool.core.records import MOST_USE, Use
 from outboard.pool.core.replies import Problem
 from outboard.pool.store.base import UsageSum
+from outboard.pool.store.sqlite import SqliteStore
 
 NOTHING = Use()
 
@@ -131,6 +132,32 @@ def test_heartbeats_are_stored_once_a_minute() -> None:
     stored = pool.store.tables["handles"]["n0/0", epoch].use.compute_ns
     assert 100 < stored < 149
     assert use_of(pool, "x").compute_ns == 149
+
+
+@pytest.mark.parametrize("end", ["stops", "is silent"])
+def test_the_last_word_of_a_daemon_survives_the_manager(end: str) -> None:
+    """A daemon that is gone cannot say again what the manager had not stored."""
+    pool = Pool()
+    epoch = pool.held("x", ttl_ms=10_000_000).handles[0].epoch
+    pool.now_ms += SECOND
+    pool.beat(uses=(UseReport(epoch, Use(5, 6, 7, 8)),))
+    if end == "stops":
+        pool.do(DeregisterDaemon("n0", f"n0.{pool.instances['n0']}"))
+    else:
+        pool.wait(11 * SECOND, beating=False)
+    pool.restart_manager()
+    assert use_of(pool, "x") == Use(5, 6, 7, 8)
+
+
+def test_sums_of_several_leases_have_a_limit(tmp_path: Path) -> None:
+    """Daemons that lie make no number that JSON and other stores do not have."""
+    store = SqliteStore(tmp_path / "db")
+    row = ("ada", "", 1000, 0, 10, *[MOST_USE] * 4)
+    rows = [("d/0", epoch, f"l{epoch}", *row) for epoch in range(4)]
+    store._db.executemany(f"insert into held values ({', '.join('?' * 12)})", rows)
+    (found,) = store.usage("user", 0, 20, "")
+    assert found.use == Use(MOST_USE, MOST_USE, MOST_USE, MOST_USE)
+    store.close()
 
 
 def test_what_nobody_can_use_is_ignored() -> None:

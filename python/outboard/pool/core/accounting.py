@@ -1,8 +1,8 @@
 """The use of leases: daemons count, and say the sums since their start with each heartbeat.
 
 A sum is added when it is stored, less what was stored of the same start of the daemon. So nothing
-counts twice, whatever starts anew and however often a sum arrives. What a daemon counted after its
-last heartbeat is lost if it is killed.
+counts twice, whatever starts anew and however often a sum arrives. If a daemon is killed, all that
+it counted after its last heartbeat is lost.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def with_use(state: State, handle: Handle) -> Handle:
 
 
 def store_daemon(tx: Transaction, daemon: str) -> None:
-    """Its daemon starts anew, and so do its counters."""
+    """Stores all that a daemon has said: it stops, starts anew, or is lost."""
     for device in tx.state.live_daemons[daemon].devices:
         live = tx.state.live_devices[device]
         for epoch in list(live.uses):

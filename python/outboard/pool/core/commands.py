@@ -80,7 +80,7 @@ class SessionReport(Record, frozen=True):
 
 
 class UseReport(Record, frozen=True):
-    """What a lease has used since the start of the daemon."""
+    """The use of a device by a lease since the start of the daemon."""
 
     epoch: int
     use: Use

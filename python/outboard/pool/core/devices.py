@@ -151,6 +151,7 @@ def deregister(tx: Transaction, command: DeregisterDaemon) -> Answer:
     known, live = tx.state.daemons.get(command.name), tx.state.live_daemons.get(command.name)
     if known is None or live is None or known.instance != command.instance:
         return Done(204)
+    accounting.store_daemon(tx, command.name)
     live.lost = True
     live.registered = False
     for device in live.devices:

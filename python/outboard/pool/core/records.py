@@ -114,8 +114,8 @@ MOST_USE = 1 << 62  # no sum passes it, so that every store can keep it
 
 
 class Use(Record, frozen=True):
-    """What a lease has used of a device: bytes to and from the daemon, times of computations, and
-    of their waits for turns."""
+    """The use of a device by a lease: bytes to and from the daemon, times of computations, and of
+    their waits for turns."""
 
     compute_ns: int = 0
     waited_ns: int = 0

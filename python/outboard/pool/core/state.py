@@ -110,8 +110,8 @@ class Config:
     keep_over_ms: int = 7 * 86_400_000
     half_life_ms: int = 7 * 86_400_000
     backfill_depth: int = 100
-    # Stored so seldom while a lease computes, since each time is a durable commit. A manager that
-    # starts anew hears from the daemon what it has not stored.
+    # The use of a lease is stored only this often, since each time is a durable commit. A manager
+    # that starts anew hears from the daemon what it has not stored.
     store_use_ms: int = 60_000
     # Tests only: grants devices whose daemons have not confirmed that they are clean.
     grant_unconfirmed: bool = False

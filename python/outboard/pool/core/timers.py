@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 
+from outboard.pool.core import accounting
 from outboard.pool.core.handles import deadline, end_handle, end_lease, watch_deadline
 from outboard.pool.core.records import LeaseState
 from outboard.pool.core.state import index_device
@@ -48,6 +49,7 @@ def _silence(tx: Transaction, key: str) -> None:
         tx.timer(live.heard_ms + state.config.lost_ms, "silence", key)
     else:
         live.lost = True
+        accounting.store_daemon(tx, key)
     for device in live.devices:
         state.live_devices[device].lost |= live.lost
         index_device(state, device)

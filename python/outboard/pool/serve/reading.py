@@ -9,7 +9,7 @@ from typing import Any
 from outboard.pool.core import fair_share, placement
 from outboard.pool.core.commands import StoreUse
 from outboard.pool.core.handles import deadline
-from outboard.pool.core.records import Device, Lease, LeaseState
+from outboard.pool.core.records import MOST_USE, Device, Lease, LeaseState
 from outboard.pool.core.state import State, allocation, health, living_handles
 from outboard.pool.serve.answers import (
     AuditPage,
@@ -257,7 +257,7 @@ def _jobs(leases: list[UsageRow]) -> list[UsageRow]:
         name = f"{system}.{cluster}.{job}" if job else ""
         row = jobs.setdefault(name, UsageRow(name, 0, 0.0, 0.0, 0.0, 0, 0))
         for number in ("leases", "device_s", "compute_s", "waited_s", "bytes_in", "bytes_out"):
-            setattr(row, number, getattr(row, number) + getattr(lease, number))
+            setattr(row, number, min(MOST_USE, getattr(row, number) + getattr(lease, number)))
         if job:
             row.cluster, row.job = cluster, job
     return [jobs[name] for name in sorted(jobs)]

@@ -167,13 +167,16 @@ class EtcdStore:
     ) -> bytes:
         records = [record for record in self.audits(0, 1 << 62, "") if record.rev <= rev]
         rows = rows + [Change("audit", "", record) for record in records]
-        with tempfile.TemporaryDirectory() as folder:
-            store = SqliteStore(Path(folder) / "pool.db")
-            try:
-                store.take(rev, now_ms, rows, held)
-                return store.backup()()
-            finally:
-                store.close()
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                store = SqliteStore(Path(folder) / "pool.db")
+                try:
+                    store.take(rev, now_ms, rows, held)
+                    return store.backup()()
+                finally:
+                    store.close()
+        except OSError as error:
+            raise StoreError(f"the backup is not made ({error})") from error
 
     def close(self) -> None:
         """Gives the place of the leader free."""

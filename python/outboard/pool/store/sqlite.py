@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import msgspec
 
-from outboard.pool.core.records import TABLES, Audit, Device, Handle, Lease, Use
+from outboard.pool.core.records import MOST_USE, TABLES, Audit, Device, Handle, Lease, Use
 from outboard.pool.core.state import Config, State
 from outboard.pool.core.transaction import Change
 from outboard.pool.store.base import StoreError, UsageSum, whole_revisions
@@ -51,7 +52,7 @@ create table held(device text not null, epoch integer not null, lease text not n
 create index held_granted on held(granted);
 create index audit_rev on audit(rev)
 """
-# Version 3: what was used of the devices. Whoever has few records finds them without reading all.
+# Version 3: what was used of the devices. The index finds the records of one user among all.
 _USE_COUNTS = """
 create index audit_actor on audit(actor, rev);
 alter table held add column compute_ns integer not null default 0;
@@ -73,6 +74,14 @@ _SQL = {
 _FIELDS = {table.name: table.fields for table in TABLES}
 # Rows that are read, and their order, where these are not all by the key.
 _READ = {"leases": "order by arrived, id", "handles": "where open order by device, epoch"}
+
+
+@contextmanager
+def _as_store_error(what: str) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StoreError(f"{what} ({error})") from error
 
 
 class SqliteStore:
@@ -127,9 +136,16 @@ class SqliteStore:
         return state
 
     def commit(self, rev: int, now_ms: int, changes: list[Change]) -> None:
-        try:
+        self._commit(rev, now_ms, changes, [])
+
+    def _commit(
+        self, rev: int, now_ms: int, changes: list[Change], held: list[tuple[object, ...]]
+    ) -> None:
+        """`held`: rows of the table of that name."""
+        with _as_store_error(f"revision {rev} is not stored"):
             self._db.execute("begin immediate")
             try:
+                self._db.executemany(f"insert into held values ({', '.join('?' * 12)})", held)
                 for change in changes:
                     self._write(change)
                     if isinstance(change.record, Handle):
@@ -142,8 +158,6 @@ class SqliteStore:
             except BaseException:
                 self._db.execute("rollback")
                 raise
-        except sqlite3.Error as error:
-            raise StoreError(f"revision {rev} is not stored ({error})") from error
 
     def check(self, now_ms: int) -> None:
         """The lock on the file keeps others away."""
@@ -167,14 +181,20 @@ class SqliteStore:
             {"now": now_ms, "since": since_ms, "who": who},
         )
         return [
-            UsageSum(name, leases, float(ms), Use(*map(int, use)))
+            UsageSum(name, leases, float(ms), Use(*(min(MOST_USE, int(n)) for n in use)))
             for name, leases, ms, *use in rows
         ]
 
     def backup(self) -> Callable[[], bytes]:
         copy = sqlite3.connect(":memory:", check_same_thread=False)
-        self._db.backup(copy)
-        return copy.serialize
+
+        def serialize() -> bytes:
+            with closing(copy), _as_store_error("the backup is not made"):
+                return copy.serialize()
+
+        with _as_store_error("the backup is not made"):
+            self._db.backup(copy)
+        return serialize
 
     def held(self) -> dict[tuple[str, int], Held]:
         """Returns who had which device and epoch."""
@@ -199,8 +219,7 @@ class SqliteStore:
             )
             for key, h in held.items()
         ]
-        self._db.executemany(f"insert into held values ({', '.join('?' * 12)})", rows)
-        self.commit(rev, now_ms, changes)
+        self._commit(rev, now_ms, changes, rows)
 
     def close(self) -> None:
         self._db.close()
