@@ -31,6 +31,10 @@ void Executors::end(const Owner& owner) {
   {
     const std::lock_guard lock(mutex_);
     ended = held_.extract(owner);
+    // A client often leaves because its process has ended.
+    if (!ended.empty() && ended.mapped().process != nullptr && ended.mapped().process->ended()) {
+      note_end(ended.mapped(), Clock::now());
+    }
   }
   if (!ended.empty()) part_with(owner, ended.mapped().process);
 }

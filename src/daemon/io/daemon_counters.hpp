@@ -40,7 +40,7 @@ struct DaemonCounters {
   static constexpr std::size_t kCodes = 32;     // more than there are
 
   CountsByKind<wire::Opcode, kOpcodes> commands;  ///< that clients sent in their sessions
-  CountsByKind<Code, kCodes> failed_answers;      ///< answers that told a client of a failure
+  CountsByKind<Code, kCodes> failed_answers;      ///< answers of queues that told of a failure
   CountsByKind<Code, kCodes> refusals;            ///< connections that did not become members
   CountsByKind<Code, kCodes> ended;               ///< connections of members that have ended
   CountsByKind<Transport, kTransportNames.size()> connections;  ///< accepted ones

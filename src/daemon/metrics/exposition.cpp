@@ -154,7 +154,7 @@ void write_commands(ExpositionText& text, const DaemonCounters& counters) {
     text.value(label("command", facts.name), counters.commands.of(facts.opcode));
   }
   text.metric("outboard_daemon_failures_total", "counter",
-              "Answers that told a client of a failure.");
+              "Answers about commands in queues that told a client of a failure.");
   write_codes(text, counters.failed_answers);
 }
 

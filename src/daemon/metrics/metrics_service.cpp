@@ -68,7 +68,7 @@ std::string bound_port(int fd) {
   return port.data();
 }
 
-// All functions below the constructor run on the service's thread.
+// The private functions run on the service's thread.
 class HttpMetrics final : public MetricsService {
  public:
   HttpMetrics(const Microhttpd& library, std::string url, std::function<std::string()> text)

@@ -16,9 +16,11 @@ namespace ob::daemon {
 /// Threads: any
 class MetricsService {
  public:
+  /// Few programs read metrics, and each of them opens one connection at a time.
   static constexpr unsigned kMostConnections = 32;
+  /// A request and its headers must fit; those of Prometheus take less than 1 KiB.
   static constexpr std::size_t kConnectionBytes = 8192;
-  /// From the first byte of a connection to its end.
+  /// From the accept of a connection to its end.
   static constexpr std::chrono::seconds kLongest{5};
   /// A text is told again for this time, so that many requests cost little.
   static constexpr std::chrono::milliseconds kFresh{50};
