@@ -1,13 +1,8 @@
 #include "daemon/metrics/metrics_service.hpp"
 
-#include <netdb.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <atomic>
-#include <cerrno>
-#include <cstring>
 #include <exception>
 #include <map>
 #include <string_view>
@@ -20,6 +15,8 @@
 #include "daemon/io/log.hpp"
 #include "daemon/metrics/microhttpd.hpp"
 #include "transport/address.hpp"
+#include "transport/tcp/listener.hpp"
+#include "transport/tcp/resolve.hpp"
 
 namespace ob::daemon {
 namespace {
@@ -28,45 +25,6 @@ using MetricsClock = std::chrono::steady_clock;
 
 // The thread looks so often whether it is to end, and which connections are too old.
 constexpr std::int32_t kLookMs = 250;
-constexpr int kBacklog = 16;
-
-Result<Fd> listen_for_metrics(const transport::TcpAddress& address) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  addrinfo* list = nullptr;
-  const int wrong = ::getaddrinfo(address.host.c_str(), address.port.c_str(), &hints, &list);
-  if (wrong != 0) {
-    return Status(Code::unavailable, "cannot serve metrics on " + address.text() + " (" +
-                                         ::gai_strerror(wrong) + ") write 127.0.0.1:PORT");
-  }
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, &::freeaddrinfo);
-  int error = 0;
-  for (const addrinfo* at = list; at != nullptr; at = at->ai_next) {
-    Fd fd(::socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, at->ai_protocol));
-    const int on = 1;  // lets a restarted daemon bind its port at once
-    const bool listens =
-        fd && ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-        ::bind(fd.get(), at->ai_addr, at->ai_addrlen) == 0 && ::listen(fd.get(), kBacklog) == 0;
-    if (listens) return fd;
-    error = errno;
-  }
-  return Status(Code::unavailable, "cannot serve metrics on " + address.text() + " (" +
-                                       std::strerror(error) +
-                                       ") choose another address, or port 0 for any");
-}
-
-std::string bound_port(int fd) {
-  sockaddr_storage bound{};
-  socklen_t size = sizeof bound;
-  std::array<char, NI_MAXSERV> port{};
-  const auto* const name = reinterpret_cast<const sockaddr*>(&bound);
-  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size) != 0 ||
-      ::getnameinfo(name, size, nullptr, 0, port.data(), port.size(), NI_NUMERICSERV) != 0) {
-    return "0";
-  }
-  return port.data();
-}
 
 // The private functions run on the service's thread.
 class HttpMetrics final : public MetricsService {
@@ -206,12 +164,12 @@ Result<std::unique_ptr<MetricsService>> MetricsService::create(const std::string
                                               " (Prometheus asks over TCP) write HOST:PORT");
   }
   OB_ASSIGN_OR_RETURN(const Microhttpd library, Microhttpd::open());
-  OB_ASSIGN_OR_RETURN(Fd socket, listen_for_metrics(*tcp));
-  transport::TcpAddress bound = *tcp;
-  bound.port = bound_port(socket.get());
-  auto service = std::make_unique<HttpMetrics>(library, "http://" + bound.text() + "/metrics",
-                                               std::move(text));
-  OB_RETURN_IF_ERROR(service->start(std::move(socket)));
+  Result<Fd> socket = transport::tcp::listen_socket(*tcp);
+  if (!socket.ok()) return socket.status().in("metrics");
+  const std::string bound = transport::tcp::text_of(socket->get(), ::getsockname);
+  auto service =
+      std::make_unique<HttpMetrics>(library, "http://" + bound + "/metrics", std::move(text));
+  OB_RETURN_IF_ERROR(service->start(std::move(*socket)));
   return std::unique_ptr<MetricsService>(std::move(service));
 }
 

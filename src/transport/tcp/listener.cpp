@@ -13,13 +13,13 @@
 namespace ob::transport::tcp {
 namespace {
 
-int bind_one(const addrinfo& address, Fd& out) {
+int bind_one(const addrinfo& address, void (*prepare)(int fd) noexcept, Fd& out) {
   Fd fd(
       ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol));
   if (!fd) return errno;
   const int on = 1;  // lets a restarted daemon bind its port at once
   (void)::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  set_options(fd.get());
+  if (prepare != nullptr) prepare(fd.get());
   if (::bind(fd.get(), address.ai_addr, address.ai_addrlen) != 0) return errno;
   if (::listen(fd.get(), SOMAXCONN) != 0) return errno;
   out = std::move(fd);
@@ -29,12 +29,17 @@ int bind_one(const addrinfo& address, Fd& out) {
 }  // namespace
 
 Result<std::unique_ptr<Listener>> listen(const TcpAddress& address) {
+  OB_ASSIGN_OR_RETURN(Fd fd, listen_socket(address, &set_options));
+  return std::unique_ptr<Listener>(new TcpListener(std::move(fd)));
+}
+
+Result<Fd> listen_socket(const TcpAddress& address, void (*prepare)(int fd) noexcept) {
   OB_ASSIGN_OR_RETURN(const Addresses list, resolve(address, true));
   int error = 0;
   for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
     Fd fd;
-    error = bind_one(*at, fd);
-    if (error == 0) return std::unique_ptr<Listener>(new TcpListener(std::move(fd)));
+    error = bind_one(*at, prepare, fd);
+    if (error == 0) return fd;
   }
   const std::string problem = "cannot listen on " + address.text();
   if (error == EACCES || error == EPERM) {

@@ -13,6 +13,10 @@ namespace ob::transport::tcp {
 /// Listens on the first address of the host that can be bound; see transport::listen.
 Result<std::unique_ptr<Listener>> listen(const TcpAddress& address);
 
+/// The same for a protocol of others: the socket does not block.
+/// @param prepare sets options that accepted sockets inherit; nullptr: none
+Result<Fd> listen_socket(const TcpAddress& address, void (*prepare)(int fd) noexcept = nullptr);
+
 class TcpListener final : public Listener {
  public:
   explicit TcpListener(Fd fd);
