@@ -144,7 +144,7 @@ class SessionBody(msgspec.Struct):
 
 
 class UseBody(msgspec.Struct):
-    """What a lease has used of a device since the start of the daemon, also one that has ended."""
+    """The use of a device by a lease since the daemon's start. The lease may have ended."""
 
     epoch: Epoch
     compute_ns: Counter = 0
