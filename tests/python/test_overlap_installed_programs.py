@@ -1,7 +1,8 @@
 """Tests `outboard run --overlap` with MPI programs of Debian, which know nothing of Outboard.
 
 Each program runs without the layer and with it. Its own results must be equal, and its own checks
-must pass. Debian's packages lammps, scalapack-mpi-test and netpipe-* have the programs.
+must pass. Debian's packages lammps, scalapack-mpi-test and netpipe-* have the programs. `outboard
+test` does not install these, so the tests run only where somebody has.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Outboard, clean_environment
+from conftest import Outboard
+from needs import needs
 from outboard import paths
-from test_overlap_programs import LAUNCHER
+from test_overlap_programs import layer_environment, reported
 
 SCALAPACK = Path("/usr/lib/x86_64-linux-gnu/scalapack")
 MELT = """
@@ -80,21 +82,21 @@ PROGRAMS = (
 def test_installed_program_gives_its_results(
     outboard: Outboard, native: paths.Native, tmp_path: Path, program: Installed, mode: str
 ) -> None:
-    layer = native.root / "lib" / f"liboutboard-mpi-layer-{program.mpi}.so"
-    if not layer.exists():
-        pytest.skip(f"{layer.name} is not built")
-    if shutil.which(program.command[0]) is None or not all(f.exists() for f in program.files):
-        pytest.skip(f"{program.command[0]} is not there (Debian: {program.package})")
+    needs(program.command[0], package=program.package)
+    if not all(file.exists() for file in program.files):
+        pytest.skip(f"{program.files[0].name} is not there (Debian: {program.package})")
     for file in program.files:
         shutil.copy(file, tmp_path)
     (tmp_path / "in.melt").write_text(MELT)
-    environment = clean_environment(**LAUNCHER, OUTBOARD_NATIVE_DIR=str(native.root))
+    environment = layer_environment(native, program.mpi)
     words = [f"mpiexec.{program.mpi}", "-n", "2", *program.command]
     inside = ["env", "-C", str(tmp_path), *words]
     plain = subprocess.run(inside, env=environment, capture_output=True, text=True, check=True)
     expected = program.results(plain.stdout)
     assert expected, plain.stdout
-    options = ["--mode", "off", f"--overlap={mode}"]
+    report = tmp_path / "report.json"
+    options = ["--mode", "off", f"--overlap={mode}", "--report", f"json:{report}"]
     result = outboard("run", *options, "--", *inside, environment=environment)
     assert result.returncode == 0, result.stdout + result.stderr
+    assert [process["rank"] for process in reported(report)["processes"]] == [0, 1]
     assert program.results(result.stdout) == expected

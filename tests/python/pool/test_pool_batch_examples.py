@@ -200,10 +200,12 @@ def test_a_pbs_hook_ends_commands_that_hang(site: Site) -> None:
     assert "PATIENCE_S = 25 " in text
     hook.write_text(text.replace("PATIENCE_S = 25 ", "PATIENCE_S = 2 "))
     site.stuck.touch()
-    event = run_hook(site, RUNJOB, "4.server1", 1, [])
-    pids = [int(pid) for pid in site.stuck.read_text().split()]
-    site.stuck.unlink()
-    hook.write_text(text)
+    try:
+        event = run_hook(site, RUNJOB, "4.server1", 1, [])
+        pids = [int(pid) for pid in site.stuck.read_text().split()]
+    finally:
+        site.stuck.unlink()
+        hook.write_text(text)
     assert "timed out after 2 seconds" in event.answer
     assert event.job.Variable_List == {}
     assert pids

@@ -154,11 +154,13 @@ def test_the_complex_has_a_short_name_and_no_soft_requests(site: Site) -> None:
 
 def test_a_job_deleted_during_its_prolog_keeps_nothing(site: Site) -> None:
     site.slow.touch()
-    job = site.cluster.submit("echo ran", "-l", "accelerator=1")
-    until(lambda: site.held(f"ge.test.{job}."), f"it has a lease; {site.cluster.logs()}")
-    site.cluster.said("qdel", str(job))
-    time.sleep(2)  # the host is told within a second
-    site.slow.unlink()
+    try:
+        job = site.cluster.submit("echo ran", "-l", "accelerator=1")
+        until(lambda: site.held(f"ge.test.{job}."), f"it has a lease; {site.cluster.logs()}")
+        site.cluster.said("qdel", str(job))
+        time.sleep(2)  # the host is told within a second
+    finally:
+        site.slow.unlink()
     site.cluster.wait_until_over(job)
     assert site.cluster.output(job) == ""
     site.reconcile("--cluster", "test")  # for the case that there was no epilog

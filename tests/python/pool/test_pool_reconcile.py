@@ -1,4 +1,4 @@
-"""What `outboard pool reconcile` does with odd answers: commands of these tests stand for those of
+"""Tests `outboard pool reconcile` with odd answers: commands of these tests stand for those of
 Slurm and Grid Engine. The tests of these systems run the real ones."""
 
 from __future__ import annotations

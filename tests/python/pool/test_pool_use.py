@@ -31,7 +31,7 @@ NOTHING = Use()
 
 
 def use_of(pool: Pool, lease: str) -> Use:
-    """What the store has on record, after somebody has asked."""
+    """Returns the use that the store has on record, after somebody has asked."""
     pool.do(StoreUse())
     rows = {row.name: row for row in pool.store.usage("lease", 0, pool.now_ms + 1, "")}
     return rows[lease].use if lease in rows else NOTHING
@@ -161,7 +161,7 @@ def test_sums_of_several_leases_have_a_limit(tmp_path: Path) -> None:
 
 
 def test_what_nobody_can_use_is_ignored() -> None:
-    """Of leases that are over, of other devices; sums that fall, and those beyond all stores."""
+    """Leases that are over and other devices count nothing, sums do not fall and have a limit."""
     pool = Pool()
     epoch = pool.held("x", ttl_ms=10_000_000).handles[0].epoch
     much = Use(MOST_USE, MOST_USE, MOST_USE, MOST_USE)
@@ -199,7 +199,6 @@ BYTES = 500 * 500 * 8
 
 @pytest.fixture
 def real(tmp_path: Path, native: paths.Native) -> Iterator[RealPool]:
-    pytest.importorskip("numpy")
     pool = make_pool("tcp", tmp_path, native)
     yield pool
     pool.daemon.stop()
@@ -257,6 +256,7 @@ def check(row: Any, calls: int, before: Any = None) -> None:
         assert new[name] - old[name] >= calls * BYTES, row
 
 
+@pytest.mark.end_to_end
 def test_deaths_count_nothing_twice(
     real: RealPool, outboard: Outboard, native: paths.Native
 ) -> None:
@@ -291,6 +291,7 @@ def test_deaths_count_nothing_twice(
     assert use(row_of(real, "x")) == use(third)
 
 
+@pytest.mark.end_to_end
 def test_the_command_shows_it(real: RealPool, outboard: Outboard, native: paths.Native) -> None:
     real.hold("slurm.c1.7.0", ttl_s=600)
     run(real, outboard, native, "slurm.c1.7.0", 4)

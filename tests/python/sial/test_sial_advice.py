@@ -1,4 +1,4 @@
-"""What messages advise for words and forms of other languages, and that each such line causes one
+"""Messages give advice for words and forms of other languages, and each such line causes one
 message."""
 
 from __future__ import annotations

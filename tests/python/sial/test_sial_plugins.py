@@ -48,7 +48,7 @@ def build(folder: Path, source: Path) -> Path:
     """Compiles a plug-in as docs/sial/plugins.md says."""
     variable, usual = COMPILERS[source.suffix]
     compiler = os.environ.get(variable, usual)
-    needs(compiler)
+    needs(compiler, package="gfortran" if source.suffix == ".f90" else "g++")
     library = folder / f"lib{source.stem}.so"
     module = [str(INCLUDE / "outboard" / "sial.f90")] if source.suffix == ".f90" else []
     words = [compiler, "-shared", "-fPIC", "-Wall", "-I", str(INCLUDE), *module, str(source)]
