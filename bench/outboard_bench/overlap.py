@@ -92,14 +92,16 @@ class Overlap:
 
     def draw(self, found: Sequence[Mapping[str, Any]], file: Path) -> None:
         """Draws the overhead of each way over the bound, with one panel per case."""
-        cases = dict.fromkeys(row["case"].rsplit(", ", 1)[0] for row in found)
+        cases: dict[str, dict[str, Mapping[str, Any]]] = {}
+        for row in found:
+            case, way = row["case"].rsplit(", ", 1)
+            cases.setdefault(case, {})[way] = row
         figure, axes = plot.panels(len(cases), columns=min(len(cases), 2))
-        for axis, case in zip(axes, cases, strict=True):
-            group = [row for row in found if row["case"].rsplit(", ", 1)[0] == case]
-            names = [row["case"].rsplit(", ", 1)[1] for row in group]
-            axis.set_title(case, fontsize=9)
-            axis.barh(names, [row["value"] for row in group], color="C0")
-            bound = group[0]["ceiling"]
+        for axis, (case, group) in zip(axes, cases.items(), strict=True):
+            resolution = group.pop("resolution")["value"]
+            axis.set_title(f"{case} (resolution {resolution:.1f} ms)", fontsize=9)
+            axis.barh(list(group), [row["value"] for row in group.values()], color="C0")
+            bound = group["native"]["ceiling"]
             axis.axvline(bound, color="0.2", linestyle="--", label="bound")
             axis.invert_yaxis()
             axis.set_xlabel("ms an iteration")
