@@ -9,6 +9,10 @@ namespace ob::overlap {
 Plan::Plan(std::string name, Communicator comm, int world_rank)
     : name_(std::move(name)), comm_(std::move(comm)), world_rank_(world_rank) {}
 
+Plan::~Plan() {
+  (void)choice.release();  // MPI may still write to one that has not ended
+}
+
 Status Plan::keep(const Status& status) {
   if (description_.ok()) description_ = status;
   return status;

@@ -28,12 +28,18 @@ struct LongestWait {
   std::string what;  ///< e.g. "a message from rank 3"
 };
 
+/// A choice of the mode that all ranks make together, and that is under way.
+struct ModeChoice {
+  std::vector<double> times;  ///< MPI writes to it until the request is complete
+  MPI_Request request = MPI_REQUEST_NULL;
+};
+
 /// Threads: the program's, one at a time.
 class Plan {
  public:
   /// @param comm a communicator of the plan's own
   Plan(std::string name, Communicator comm, int world_rank);
-  virtual ~Plan() = default;
+  virtual ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
@@ -61,6 +67,8 @@ class Plan {
   /// @pre committed()
   ModeTrials& trials() noexcept { return *trials_; }
   const ModeTrials& trials() const noexcept { return *trials_; }
+
+  std::unique_ptr<ModeChoice> choice;  ///< null: none is under way
 
   /// Returns the rank in comm() of the neighbour that failed, or -1.
   int failed_neighbour() const noexcept;

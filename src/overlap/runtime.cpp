@@ -20,13 +20,20 @@ constexpr std::int64_t kNap = 200'000;
 
 double seconds_since(std::int64_t begin) { return double(now_ns() - begin) * 1e-9; }
 
+std::string line_of(const Plan& plan) {
+  return "outboard: rank " + std::to_string(plan.world_rank()) + ": plan " + plan.name() + ": ";
+}
+
+std::string progress_before(double seconds) {
+  char text[64];
+  std::snprintf(text, sizeof text, ", last progress %.1f s ago\n", seconds);
+  return text;
+}
+
 std::string stuck_line(const Plan& plan, const Message& message, double seconds) {
-  char since[32];
-  std::snprintf(since, sizeof since, "%.1f s", seconds);
-  return "outboard: rank " + std::to_string(plan.world_rank()) + ": plan " + plan.name() +
-         (message.sends ? ": not sent to rank " : ": nothing from rank ") +
+  return line_of(plan) + (message.sends ? "not sent to rank " : "nothing from rank ") +
          std::to_string(message.peer) + ", " + std::to_string(message.bytes()) + " bytes of " +
-         message.name + ", last progress " + since + " ago\n";
+         message.name + progress_before(seconds);
 }
 
 }  // namespace
@@ -85,23 +92,36 @@ Status Runtime::check_thread() const {
 }
 
 Result<Mode> Runtime::next_mode(Plan& plan) {
-  plan.note_iteration();
-  if (!plan.trials().due()) return plan.trials().next();
-  auto times = std::make_unique<std::vector<double>>(plan.trials().medians());
-  MPI_Request request = MPI_REQUEST_NULL;
-  OB_RETURN_IF_ERROR(mpi_status(
-      "MPI_Iallreduce", MPI_Iallreduce(MPI_IN_PLACE, times->data(), int(times->size()), MPI_DOUBLE,
-                                       MPI_MAX, plan.comm().get(), &request)));
-  // A rank that has not come here yet may wait for a panel that this one passes on.
-  for (int chosen = 0; chosen == 0;) {
-    const Status tested = mpi_status("MPI_Test", MPI_Test(&request, &chosen, MPI_STATUS_IGNORE));
-    if (!tested.ok()) {
-      (void)times.release();  // MPI may still write to it
-      return tested;
-    }
-    if (chosen == 0 && !poll()) ::sched_yield();
+  if (plan.choice == nullptr) {
+    plan.note_iteration();
+    if (!plan.trials().due()) return plan.trials().next();
+    auto choice = std::make_unique<ModeChoice>();
+    choice->times = plan.trials().medians();
+    OB_RETURN_IF_ERROR(
+        mpi_status("MPI_Iallreduce",
+                   MPI_Iallreduce(MPI_IN_PLACE, choice->times.data(), int(choice->times.size()),
+                                  MPI_DOUBLE, MPI_MAX, plan.comm().get(), &choice->request)));
+    plan.choice = std::move(choice);
   }
-  plan.trials().choose(*times);
+  // A rank that has not come here yet may wait for a panel that this one passes on.
+  std::int64_t idle_since = now_ns();
+  for (int chosen = 0; chosen == 0;) {
+    OB_RETURN_IF_ERROR(
+        mpi_status("MPI_Test", MPI_Test(&plan.choice->request, &chosen, MPI_STATUS_IGNORE)));
+    if (chosen != 0) break;
+    if (poll()) {
+      idle_since = now_ns();
+      continue;
+    }
+    ::sched_yield();
+    const double seconds = seconds_since(idle_since);
+    if (seconds > options_.patience_s) {
+      return give_up(line_of(plan) + "the choice of the mode waits for a rank that does not start" +
+                     progress_before(seconds));
+    }
+  }
+  plan.trials().choose(plan.choice->times);
+  plan.choice.reset();
   return plan.trials().next();
 }
 
@@ -249,6 +269,10 @@ Status Runtime::stuck(const Plan& plan, const Run& run) {
   const std::vector<Message>& messages = run.exchange()->messages();
   for (std::size_t i = 0; i < messages.size(); ++i)
     if (run.exchange()->open(i)) report += stuck_line(plan, messages[i], seconds);
+  return give_up(report);
+}
+
+Status Runtime::give_up(const std::string& report) {
   if (options_.on_stuck != nullptr) {
     options_.on_stuck(report.c_str(), options_.context);
   } else {

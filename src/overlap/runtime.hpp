@@ -85,6 +85,8 @@ class Runtime {
   Status drive_until(const Plan& plan, const Run& run, Reached reached);
   Status await_proxy(const Plan& plan, const Run& run, Reached reached);
   Status stuck(const Plan& plan, const Run& run);
+  /// Tells the program, or ends the job.   Errors: deadline_exceeded, if the program goes on
+  Status give_up(const std::string& report);
   bool thread_permitted() const noexcept { return level_ >= MPI_THREAD_SERIALIZED; }
 
   RuntimeOptions options_;

@@ -50,6 +50,39 @@ void patience() {
   }
 }
 
+void choice_patience() {
+  std::string report;
+  api::Options options{.patience = std::chrono::milliseconds(200)};
+  options.on_stuck = [](const char* text, void* to) { *static_cast<std::string*>(to) = text; };
+  options.context = &report;
+  api::Runtime runtime(MPI_COMM_WORLD, options);
+  // A plan without messages: only the choice waits.
+  api::MovePlan plan(runtime, MPI_COMM_WORLD, "alone");
+  plan.commit();
+  int rounds = 0;
+  ob_status status = OB_OK;
+  while (world_rank() == 0 && rounds < 1000) {
+    status = ob_overlap_start(plan.get(), 0);
+    if (status != OB_OK) break;
+    require(ob_overlap_wait(plan.get()) == OB_OK, "wait before the choice");
+    ++rounds;
+  }
+  if (world_rank() == 0) {
+    require(status == OB_DEADLINE_EXCEEDED, "the choice had an end without the others");
+    require(report.find("plan alone: the choice of the mode waits") != std::string::npos,
+            "report: " + report);
+  }
+  MPI_Bcast(&rounds, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  // The others come, and rank 0 goes on with the choice that it has begun.
+  for (int i = world_rank() == 0 ? rounds : 0; i <= rounds + 5; ++i) {
+    do status = ob_overlap_start(plan.get(), 0);
+    while (status == OB_DEADLINE_EXCEEDED);
+    require(status == OB_OK, "start after the choice");
+    require(ob_overlap_wait(plan.get()) == OB_OK, "wait after the choice");
+  }
+  require(runtime.explain().find("the fastest of") != std::string::npos, runtime.explain());
+}
+
 void stuck() {
   api::Runtime runtime(MPI_COMM_WORLD,
                        {.mode = api::Mode::shared, .patience = std::chrono::milliseconds(200)});

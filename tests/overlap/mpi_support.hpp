@@ -58,6 +58,7 @@ void mismatches();
 void misuse();
 void checks();
 void patience();
+void choice_patience();
 void stuck();
 void killed();
 void finalized();
