@@ -99,7 +99,7 @@ class Overlap:
         figure, axes = plot.panels(len(cases), columns=min(len(cases), 2))
         for axis, (case, group) in zip(axes, cases.items(), strict=True):
             resolution = group.pop("resolution")["value"]
-            axis.set_title(f"{case} (resolution {resolution:.1f} ms)", fontsize=9)
+            axis.set_title(f"{case} (resolution {resolution:.2g} ms)", fontsize=9)
             axis.barh(list(group), [row["value"] for row in group.values()], color="C0")
             bound = group["native"]["ceiling"]
             axis.axvline(bound, color="0.2", linestyle="--", label="bound")
