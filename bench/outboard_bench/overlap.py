@@ -22,7 +22,6 @@ from outboard_bench.sial_hosts import Hosts, over_link
 from outboard_bench.turns import in_turns
 
 _MPI = "mpich"  # the only one that starts ranks in namespaces
-SKIPPED = 77  # SKIP_RETURN_CODE of the test
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class Overlap:
         options = parse(arguments)
         program = native_program.require(paths.require_native(), f"overlap_exchange_{_MPI}")
         if options.check and not _can_run():
-            return SKIPPED
+            return rows.SKIPPED
         require_root()
         with ended_by_exception(), rows.kept(json_file) as measured:
             for rate in options.rates:

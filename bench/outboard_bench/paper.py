@@ -18,7 +18,7 @@ from typing import Any
 
 from outboard import paths
 from outboard.errors import OutboardError
-from outboard_bench import native_program, paper_figures, paper_plot, paper_table, rows, sial
+from outboard_bench import native_program, paper_figures, paper_plot, paper_table, rows
 from outboard_bench.blas import Blas
 from outboard_bench.compiled import PREFIX, Program
 from outboard_bench.copies import Copies
@@ -30,6 +30,7 @@ from outboard_bench.mp2c_run import NotBuiltError
 from outboard_bench.paper_figures import Figure, Source
 from outboard_bench.paper_points import Point
 from outboard_bench.products import Products
+from outboard_bench.sial import Sial
 
 Measured = Sequence[Mapping[str, Any]]
 
@@ -129,14 +130,14 @@ def _measure(name: str, *arguments: str) -> Measured:
             status = _run(name, arguments, file)
         except NotBuiltError as error:  # builds without MPI leave the example out
             raise _SkippedError(str(error)) from error
-        if status == sial.SKIPPED:
+        if status == rows.SKIPPED:
             raise _SkippedError(f"the benchmark {name} lacks what it needs (its message is above)")
         if status != 0:
             raise OutboardError(f"the benchmark {name} failed (its message is above)")
         return rows.check(rows.load(file))
 
 
-_PYTHON = (Blas(), Copies(), Devices(), Fft(), FftwFlops(), Mp2c(), Products(), sial.Sial())
+_PYTHON = (Blas(), Copies(), Devices(), Fft(), FftwFlops(), Mp2c(), Products(), Sial())
 
 
 def _run(name: str, arguments: Sequence[str], file: Path) -> int:

@@ -18,7 +18,6 @@ from outboard_bench import plot, rows
 from outboard_bench.netns import ended_by_exception, require_root
 from outboard_bench.ring_measure import KINDS, Factorization, Machine, Way, measure, running
 
-SKIPPED = 77  # SKIP_RETURN_CODE of the test
 # Links of 1 and 10 Gb/s, with devices for which the rates of both links and devices matter.
 _MACHINES = (Machine(1, 50, 4096), Machine(10, 500, 4096))
 _CASE = re.compile(
@@ -44,7 +43,7 @@ class Ring:
             if not options.check:
                 raise
             print(f"skipped: {error}", file=sys.stderr)
-            return SKIPPED
+            return rows.SKIPPED
         with (
             ended_by_exception(),
             tempfile.TemporaryDirectory(prefix="outboard-bench-") as name,

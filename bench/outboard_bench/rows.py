@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+SKIPPED = 77  # the status of a benchmark that cannot run here: SKIP_RETURN_CODE of its test
+
 
 @dataclass(frozen=True)
 class Row:

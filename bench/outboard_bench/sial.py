@@ -45,7 +45,6 @@ _HERE: Mapping[str, Part] = {
     "scale": sial_memory.measure_scale,
 }
 PARTS = (*_OVER_LINK, *_HERE)
-SKIPPED = 77  # SKIP_RETURN_CODE of the test
 _EPILOG = """
 examples:
   outboard bench sial                                  all parts, with their bars
@@ -67,7 +66,7 @@ class Sial:
         options = parse(arguments)
         if options.check and (missing := sial_hosts.missing(options.mpi)):
             print(f"skipped: {missing}", file=sys.stderr)
-            return SKIPPED
+            return rows.SKIPPED
         machine.say_if_busy()
         with (
             ended_by_exception(),
@@ -88,7 +87,7 @@ class Sial:
                     sial_bars.print_bars(beside)
                 bars += beside
         if options.check and not measured:
-            return SKIPPED
+            return rows.SKIPPED
         if options.check:
             _check(measured)
         missed = [bar.row.case for bar in bars if not bar.met]

@@ -85,7 +85,7 @@ def test_without_root_a_check_is_skipped(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert ring.Ring().run(["--check"], None) == ring.SKIPPED
+    assert ring.Ring().run(["--check"], None) == rows.SKIPPED
     assert "skipped: emulated links need root" in capsys.readouterr().err
     with pytest.raises(OutboardError, match="need root"):
         ring.Ring().run([], None)
