@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Checks the history of a pool: python tests/cluster/check_history.py LOG...
 
-Each line of a log is a JSON object: `event`, and `t` by one CLOCK_MONOTONIC for all.
-    apply   the manager is about to commit: rev, now_ms, type and command, answer
-    start   the manager has started, with what its store has: rev
+Each line of a log is a JSON object: `event`, and `t` by one CLOCK_MONOTONIC for all. Managers
+write logs with `outboard pool serve --history LOG`; their store is empty at the beginning.
+    start   a manager leads from now on, with what its store has: rev, manager
+    apply   it is about to commit this: rev, now_ms, type and command, answer, manager
+    commit  all that it was about to commit is stored: rev, manager
     answer  a holder heard of a held or queued lease: lease, rev, asked (a time), handles
     floor   a daemon knows a floor: device, floor
     begin   a command begins on a device: device, epoch, exclusive; end: it ended
@@ -39,36 +41,44 @@ class Replay:
 
     def __init__(self) -> None:
         self._state, self._store = State(Config()), MemoryStore()
+        self._leader = ""
         self._pending: list[Change] = []
         self._granted: dict[tuple[str, int], str] = {}
         self._highest: dict[str, int] = {}
         self.confirmed: set[tuple[str, int]] = set()
 
     def start(self, event: Event) -> Iterator[str]:
-        if event["rev"] >= self._state.rev:
+        if event["rev"] >= self._state.rev:  # the last one died before it could say so
             yield from self._commit()
         self._pending = []
+        self._leader = event["manager"]
         self._state = self._store.load(Config())
         if event["rev"] != self._state.rev:
             yield f"the manager starts with revision {event['rev']}, not {self._state.rev}"
 
     def apply(self, event: Event) -> Iterator[str]:
-        yield from self._commit()
+        if event["manager"] != self._leader:
+            return  # one that has lost its place cannot commit this
         command = msgspec.convert(event["command"], getattr(commands, event["type"]))
         try:
             outcome = apply(self._state, command, event["now_ms"])
         except Exception as error:  # a history that is wrong enough breaks what the core relies on
             yield f"the core fails on {event['type']} at revision {event['rev']}: {error!r}"
             return
-        self._pending = outcome.changes
+        self._pending += outcome.changes
         if self._state.rev != event["rev"]:
             yield f"revision {event['rev']} should be {self._state.rev}"
         elif plain(outcome.answer) != event["answer"]:
             yield f"the core answers {event['type']} otherwise at revision {event['rev']}"
 
-    def answer(self, event: Event) -> Iterator[str]:
-        if event["rev"] >= self._state.rev:  # else it may have travelled while the manager died
+    def commit(self, event: Event) -> Iterator[str]:
+        if event["manager"] == self._leader:
             yield from self._commit()
+        # One that lost its place may say late what it did before; the next start has counted it.
+        if event["rev"] > self._store.rev:
+            yield f"revision {event['rev']} is committed, which should be {self._store.rev}"
+
+    def answer(self, event: Event) -> Iterator[str]:
         if event["rev"] > self._store.rev:
             yield f"answer of revision {event['rev']}, which was not committed"
         for device, epoch in event["handles"]:
@@ -76,7 +86,7 @@ class Replay:
                 yield f"{event['lease']} was told of {device} epoch {epoch}, which was not granted"
 
     def _commit(self) -> Iterator[str]:
-        """The command before was committed, since the manager went on."""
+        """All commands since the last commit are stored, in one transaction."""
         changes, self._pending = self._pending, []
         for change in changes:
             handle, key = change.record, change.key
@@ -156,7 +166,7 @@ def check(events: Iterable[Event]) -> list[str]:
     wrong: list[str] = []
     for event in events:
         kind = event["event"]
-        if kind in ("apply", "start"):
+        if kind in ("start", "apply", "commit"):
             found = list(getattr(replay, kind)(event))
         elif kind == "answer":
             found = [*replay.answer(event), *real_time.answer(event)]
@@ -168,12 +178,27 @@ def check(events: Iterable[Event]) -> list[str]:
     return wrong
 
 
-def main() -> int:
+def read(files: Iterable[Path]) -> list[Event]:
+    """Returns the events of all logs in the order of their times. Raises ValueError if a line is
+    none, unless its manager died while it wrote it: another start of it follows, or nothing."""
     events: list[Event] = []
-    for name in sys.argv[1:]:
-        with Path(name).open(encoding="utf-8") as lines:
-            events += [json.loads(line) for line in lines]
-    events.sort(key=lambda event: event["t"])
+    for file in files:
+        broken = ""
+        for line in filter(None, file.read_text(encoding="utf-8").split("\n")):
+            try:
+                event = json.loads(line)
+            except ValueError:
+                event = None
+            if broken and (event is None or event["event"] != "start"):
+                raise ValueError(f"{file}: this line is no event: {broken[:200]}")
+            broken = line if event is None else ""
+            if event is not None:
+                events.append(event)
+    return sorted(events, key=lambda event: event["t"])
+
+
+def main() -> int:
+    events = read(map(Path, sys.argv[1:]))
     wrong = check(events)
     for text in wrong[:50]:
         print(text)

@@ -73,6 +73,13 @@ def command() -> None:
     help="pool.toml: roles, groups and names of users.",
 )
 @click.option(
+    "--history",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="For tests: append all commands, answers and commits to FILE, which "
+    "tests/cluster/check_history.py checks.",
+)
+@click.option(
     "--log", "form", type=click.Choice(("text", "json")), default="text", help="[default: text]"
 )
 @click.option(
@@ -86,6 +93,7 @@ def serve(
     etcd_tls: Path | None,
     url: str | None,
     config: Path | None,
+    history: Path | None,
     form: str,
     log_level: str,
 ) -> None:
@@ -134,6 +142,7 @@ def serve(
         version(),
         etcd=etcd,
         url=url or "",
+        history=history,
     )
     sys.exit(server.serve(options))
 

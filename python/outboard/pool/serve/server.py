@@ -22,6 +22,7 @@ from outboard.errors import OutboardError
 from outboard.pool.core.state import Config
 from outboard.pool.serve import openapi
 from outboard.pool.serve.app import App
+from outboard.pool.serve.history import History
 from outboard.pool.serve.listening import listen, name_of, server_tls
 from outboard.pool.serve.manager import Manager
 from outboard.pool.serve.metrics import Metrics
@@ -54,7 +55,8 @@ _log = logging.getLogger("outboard.pool")
 class Options(NamedTuple):
     """`state`: the folder of the state and of the keys that sign tokens; None: in memory. `etcd`:
     where the state is instead. `url`: of this manager, for clients that ask one which does not
-    lead; empty: that of the first listening socket on the network."""
+    lead; empty: that of the first listening socket on the network. `history`: where all that
+    happens is written, for tests."""
 
     listen: tuple[str, ...]
     key: Path | None
@@ -64,6 +66,7 @@ class Options(NamedTuple):
     heartbeat_ms: int = 2_000
     etcd: EtcdAddress | None = None
     url: str = ""
+    history: Path | None = None
 
 
 def serve(options: Options) -> int:
@@ -150,6 +153,7 @@ class _Process:
         self._metrics = Metrics(options.version)
         refuse = standby.problem if standby else partial(ProblemError, *STARTING)
         self._app = App(self._metrics, options.version, refuse)
+        self._history = History(options.history) if options.history else None
         self._stopped: asyncio.Future[int]
 
     async def run(self, sockets: list[socket.socket], tls: ssl.SSLContext | None) -> int:
@@ -196,7 +200,7 @@ class _Process:
         loop, options, waits = asyncio.get_running_loop(), self._options, Waits()
         config = Config(heartbeat_ms=options.heartbeat_ms)
         facts = (store, config, loop, waits.deliver, self._fail, self._metrics.watch)
-        writer = await asyncio.to_thread(Writer, *facts)
+        writer = await asyncio.to_thread(Writer, *facts, self._history)
         manager = Manager(
             writer,
             waits,

@@ -13,12 +13,13 @@ from typing import Any
 
 import msgspec
 
-from outboard.pool.core.apply import apply
+from outboard.pool.core.apply import Outcome, apply
 from outboard.pool.core.commands import Command, Resume, Start, Tick
 from outboard.pool.core.replies import Notice
 from outboard.pool.core.state import Config, State
 from outboard.pool.core.transaction import Change
 from outboard.pool.serve.clock import PoolClock
+from outboard.pool.serve.history import History
 from outboard.pool.store.base import Store, StoreError
 
 TICK_S = 0.25  # what is due by time happens at most so late
@@ -53,7 +54,7 @@ class Writer(threading.Thread):
     `deliver` gets the notices of a commit with its revision, in the event loop, before the answers.
     `fail` is called in the event loop after an error: memory may then be ahead of the store, and
     the process must end. `watch` gets the commands of a batch, the changed rows, and
-    the seconds of its commit.
+    the seconds of its commit. `history` gets all that happens to the state.
     """
 
     def __init__(
@@ -64,13 +65,17 @@ class Writer(threading.Thread):
         deliver: Callable[[list[Notice], int], None],
         fail: Callable[[BaseException], None],
         watch: Watch = lambda commands, changes, seconds: None,
+        history: History | None = None,
     ) -> None:
         super().__init__(name="writer", daemon=True)
         self._store, self._loop = store, loop
         self._deliver, self._fail, self._watch = deliver, fail, watch
+        self._history = history
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._state = store.load(config)
         self.clock = PoolClock(self._state.now_ms)
+        if history is not None:
+            history.started(self._state.rev)
         self._applied_ms = self.clock.now_ms()  # of the latest command; there is one at each tick
         self._batch([Job(Start(), None, loop.create_future())])
 
@@ -128,7 +133,7 @@ class Writer(threading.Thread):
             if isinstance(made, Command):
                 for command in self._after_a_pause(made):
                     commands.append(command)
-                    outcome = apply(self._state, command, self._applied_ms)
+                    outcome = self._apply(command)
                     changes += outcome.changes
                     notices += outcome.notices
                     made = outcome.answer
@@ -137,10 +142,23 @@ class Writer(threading.Thread):
             answers.append((job.future, made))
         begin = time.perf_counter()
         if changes:
-            self._store.commit(self._state.rev, self._state.now_ms, changes)
+            self._commit(changes)
         self._store.check(self._state.now_ms)
         self._watch(commands, changes, time.perf_counter() - begin if changes else 0.0)
         self._loop.call_soon_threadsafe(self._answer, answers, notices, self._state.rev)
+
+    def _apply(self, command: Command) -> Outcome:
+        outcome = apply(self._state, command, self._applied_ms)
+        if self._history is not None:
+            self._history.applied(command, outcome.answer, self._state.rev, self._applied_ms)
+        return outcome
+
+    def _commit(self, changes: list[Change]) -> None:
+        if self._history is not None:
+            self._history.flush()
+        self._store.commit(self._state.rev, self._state.now_ms, changes)
+        if self._history is not None:
+            self._history.committed(self._state.rev)
 
     def _after_a_pause(self, command: Command) -> tuple[Command, ...]:
         """Returns what is to be applied now for a command."""

@@ -9,8 +9,10 @@ import msgspec
 from outboard.pool.core.commands import Command
 from outboard.pool.core.replies import Answer, LeaseView
 from outboard.pool.core.state import State
+from outboard.pool.core.transaction import Change
 from outboard.pool.simulation.clock import Clock
 from outboard.pool.simulation.gate_model import Token
+from outboard.pool.simulation.manager import NAME
 from outboard.pool.simulation.oracle import Oracle
 
 
@@ -26,10 +28,13 @@ class Recorder(Oracle):
         super().__init__(confirms=True)
         self.events: list[dict[str, Any]] = []
         self._clock = clock
+        self._rev = 0
 
     def applied(self, command: Command, answer: Answer, state: State) -> None:
+        self._rev = state.rev
         self._note(
             "apply",
+            manager=NAME,
             rev=state.rev,
             now_ms=self._clock.now_ms,
             type=type(command).__name__,
@@ -37,9 +42,13 @@ class Recorder(Oracle):
             answer=plain(answer),
         )
 
+    def committed(self, changes: list[Change]) -> None:
+        super().committed(changes)
+        self._note("commit", manager=NAME, rev=self._rev)
+
     def restarted(self, state: State) -> None:
         super().restarted(state)
-        self._note("start", rev=state.rev)
+        self._note("start", manager=NAME, rev=state.rev)
 
     def holder_heard(self, answer: Answer, asked_ms: int) -> None:
         if isinstance(answer, LeaseView):
