@@ -13,6 +13,7 @@ from outboard.pool.core.records import Audit
 from outboard.pool.core.replies import Problem
 from outboard.pool.core.state import State
 from outboard.pool.serve.metrics import Metrics
+from outboard.pool.serve.minutes import Minutes, minute_of, until_next_s
 from outboard.pool.serve.peer import Peer
 from outboard.pool.serve.problems import ProblemError
 from outboard.pool.serve.settings import Settings
@@ -41,11 +42,18 @@ class Manager:
         self.name, self.version, self.metrics = name, version, metrics
         self.description = b"{}"  # of the interface, in OpenAPI
         self.stopping = False
+        self.minutes = Minutes()
         self._polls: dict[str, int] = {}
         self.reader = ThreadPoolExecutor(1, "reader")  # of a remote store, and of backups
 
     def now_ms(self) -> int:
         return self.writer.clock.now_ms()
+
+    async def count_minutes(self) -> None:
+        """Keeps the page's history. It goes on until it is cancelled."""
+        while True:
+            self.minutes.add(await self.do(minute_of))
+            await asyncio.sleep(until_next_s(self.now_ms()))
 
     async def do(
         self,

@@ -168,7 +168,14 @@ ROUTES = (
         type="text/plain", standby=public.standby_metrics,
     ),
     Route("GET", "/openapi.json", public.openapi, None, "This description.", {200: dict}),
-    Route("GET", "/", public.page, None, "The pool as a page.", {200: str}, type="text/html"),
+    Route(
+        "GET", "/", public.page, None, "The pool as a page.", {200: str},
+        params=(
+            Param("refresh", {"type": "integer", "minimum": 0, "maximum": 3600},
+                  "Seconds after which a browser loads it again; 0: never."),
+        ),
+        type="text/html",
+    ),
     Route("GET", "/pool.css", public.style, None, "The page's style.", {200: str},
           type="text/css"),
 )  # fmt: skip

@@ -153,6 +153,7 @@ class _Process:
         self._metrics = Metrics(options.version)
         refuse = standby.problem if standby else partial(ProblemError, *STARTING)
         self._app = App(self._metrics, options.version, refuse)
+        self._counting: asyncio.Task[None] | None = None
         self._history = History(options.history) if options.history else None
         self._stopped: asyncio.Future[int]
 
@@ -174,6 +175,8 @@ class _Process:
         notify("STOPPING=1")
         upkeep.cancel()
         leading.cancel()
+        if self._counting is not None:
+            self._counting.cancel()
         manager = self._app.manager
         await _shut_down(manager, listeners)
         if status == 0 and manager is not None:
@@ -213,6 +216,7 @@ class _Process:
         )
         manager.description = openapi.text(options.version).encode()
         writer.start()
+        self._counting = loop.create_task(manager.count_minutes())
         self._metrics.leads()
         gc.collect()
         gc.freeze()  # a collection over all leases takes longer than a request may

@@ -12,9 +12,16 @@ from outboard.pool.core.records import LeaseState
 from outboard.pool.core.state import State
 from outboard.pool.serve.exchange import Request, Response
 from outboard.pool.serve.manager import Manager
+from outboard.pool.serve.minutes import MINUTE_MS, Minutes
+from outboard.pool.serve.page.sparkline import Sparkline, sparkline
 from outboard.pool.serve.reading import device_row, lease_row, queue_rows, sees_all
 
 _MOST_ROWS = 500
+_CHARTS = (
+    ("Devices in use", "devices_in_use"),
+    ("Leases held", "leases_held"),
+    ("Requests that wait", "requests_waiting"),
+)
 _SIGNS = {"ok": "●", "suspect": "◐", "lost": "○", "broken": "✕"}  # shapes beside the words
 _CSP = b"default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'"
 _HEADERS = ((b"content-security-policy", _CSP), (b"x-frame-options", b"DENY"))
@@ -37,11 +44,19 @@ def _size(number: int) -> str:
     return f"{value:.3g} TiB"
 
 
+def _day(ms: int) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(ms / 1000))
+
+
+def _minute(ms: int) -> str:
+    return time.strftime("%H:%M", time.gmtime(ms / 1000))
+
+
 def _moment(ms: int) -> str:
     return time.strftime("%H:%M:%S", time.gmtime(ms / 1000)) if 0 < ms < 1 << 45 else "none"
 
 
-_environment.filters.update(size=_size, moment=_moment)
+_environment.filters.update(size=_size, day=_day, minute=_minute, moment=_moment)
 
 
 async def render(manager: Manager, request: Request) -> Response:
@@ -69,10 +84,28 @@ async def render(manager: Manager, request: Request) -> Response:
     for row in facts["queue"]:
         if not (sees_all(peer) or row.holder == peer.holder):
             row.holder, row.lease = "somebody", ""
+    minutes = manager.minutes
     text = _environment.get_template("pool.html").render(
-        **facts, pool=manager.name, version=manager.version, holder=peer.holder, signs=_SIGNS
+        **facts,
+        charts=_charts(minutes),
+        times_ms=[point.at_ms for point in minutes] or [facts["now_ms"]],
+        pool=manager.name,
+        version=manager.version,
+        holder=peer.holder,
+        signs=_SIGNS,
+        refresh_s=int(request.number("refresh", 0, 0, 3600)),
     )
     return Response(200, text.encode(), "text/html; charset=utf-8", _HEADERS)
+
+
+def _charts(minutes: Minutes) -> list[Sparkline]:
+    """Returns nothing until there are two points."""
+    if len(minutes) < 2:
+        return []
+    at = [point.at_ms // MINUTE_MS for point in minutes]
+    return [
+        sparkline(name, at, [getattr(point, field) for point in minutes]) for name, field in _CHARTS
+    ]
 
 
 async def style(manager: Manager, request: Request) -> Response:
