@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -12,6 +13,24 @@ namespace {
 
 // A client waits so long for sessions of older leases. Its own patience ends at 2 s.
 constexpr std::chrono::milliseconds kLongestFencing{1000};
+
+std::string now_text() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();  // CLOCK_MONOTONIC
+  return std::to_string(std::chrono::nanoseconds(now).count()) + " ns";
+}
+
+// The two lines of a session are for tests/cluster/check_history.py, which compares their times
+// with those of other processes. They are written under the lock of the gate, so that a session is
+// never said to last longer than it does.
+void log_begin(const Admission& session, const pool::LeaseClaims& claims) {
+  log::debug("lease session " + std::to_string(session.id.value) + " begins at " + now_text() +
+             ": device " + claims.device + " epoch " + std::to_string(claims.epoch) +
+             (claims.exclusive ? " exclusive" : " shared"));
+}
+
+void log_end(LeaseSessionId session) {
+  log::debug("lease session " + std::to_string(session.value) + " ends at " + now_text());
+}
 
 }  // namespace
 
@@ -29,6 +48,7 @@ Leases::Answer Leases::ask_gate(const pool::LeaseClaims& claims, const std::stri
   for (;;) {
     std::unique_lock lock(mutex_);
     Answer answer = gate_.admit(claims, user, now_ms().value_or(0));
+    if (const auto* const session = std::get_if<Admission>(&answer)) log_begin(*session, claims);
     if (!is_fencing(answer)) return answer;
     lock.unlock();
     end_cut_off();
@@ -65,6 +85,7 @@ Result<std::unique_ptr<const SessionLease>> Leases::admit(const std::string& tok
 
 void Leases::leave(LeaseSessionId id) {
   const std::lock_guard lock(mutex_);
+  log_end(id);
   gate_.leave(id);
   left_.notify_all();
 }

@@ -63,21 +63,29 @@ class Daemon:
         *options: str,
         listen: str = "",
         wrap: Sequence[str] = (),
+        log: Path | None = None,
     ) -> None:
-        """`wrap`: the words before the command, which run it on another host."""
+        """`wrap`: the words before the command, which run it on another host. `log`: gets what it
+        says, from debug on."""
         self.native, self.name, self.options, self.wrap = native, name, options, wrap
+        self.log = log
         self.listen = listen or "127.0.0.1:0"
         self.start()
 
     def start(self) -> None:
         words = [str(self.native.daemon), "--listen", self.listen, "--device-memory", "64M"]
         words += [] if "--key" in self.options else ["--name", self.name]
+        words += ["--log-level", "debug"] if self.log else []
+        errors = open(self.log, "ab") if self.log else None  # noqa: SIM115
         self.process = subprocess.Popen(
             [*self.wrap, *words, *self.options],
             stdout=subprocess.PIPE,
+            stderr=errors,
             text=True,
             env=clean_environment(),
         )
+        if errors is not None:
+            errors.close()
         atexit.register(self.process.kill)  # also after a test that fails
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().split()[-1]

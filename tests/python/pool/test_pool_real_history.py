@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,10 +14,17 @@ import pytest
 from etcd_cluster import etcd_cluster, needs_etcd
 from noted_load import NotedLoad, Notes
 from pool_commands import fresh_seed
+from pool_daemon import Daemon, Worker
 from pool_histories import CHECKER, VIOLATIONS, History, check_history
 from pool_server import EVERYBODY, Manager
 
+from outboard import paths
 from outboard.pool.client import PoolClient
+
+_BEGINS = re.compile(
+    r"lease session (\d+) begins at (\d+) ns: device (\S+) epoch (\d+) (exclusive|shared)"
+)
+_ENDS = re.compile(r"lease session (\d+) ends at (\d+) ns")
 
 
 def kinds(history: History, event: str) -> int:
@@ -126,3 +134,63 @@ def test_the_leader_of_two_managers_is_killed(tmp_path: Path) -> None:
         history = check_history.read([*found, notes.path])
         expect_a_rich_history(history, starts=3)
         assert check_history.check(history) == []
+
+
+def sessions_of(log: Path) -> History:
+    """Returns the events of a daemon's sessions. A session's commands run between its begin and its
+    end."""
+    events: History = []
+    of: dict[str, dict[str, object]] = {}
+    for line in log.read_text().splitlines():
+        if found := _BEGINS.search(line):
+            session, t, device, epoch, mode = found.groups()
+            of[session] = {"device": device, "epoch": int(epoch)}
+            facts = {**of[session], "exclusive": mode == "exclusive"}
+            events.append({"t": int(t), "event": "begin", **facts})
+        elif found := _ENDS.search(line):
+            session, t = found.groups()
+            events.append({"t": int(t), "event": "end", **of[session]})
+    return events
+
+
+@pytest.mark.end_to_end
+def test_a_real_daemon_serves_one_lease_after_the_other(
+    tmp_path: Path, native: paths.Native
+) -> None:
+    """Programs compute on it, and the manager is killed meanwhile."""
+    log, said = tmp_path / "manager.jsonl", tmp_path / "daemon.log"
+    manager = Manager(tmp_path / "m", EVERYBODY, None, "--history", str(log))
+    daemon = Daemon(native, "n1", "--pool", manager.url, log=said)
+    client, notes = manager.client(), Notes(tmp_path / "notes.jsonl")
+    daemon.wait_until_free(client)
+    for lease in ("a", "b"):
+        asked = time.monotonic_ns()
+        told = client.ask("PUT", f"/v1/leases/{lease}", {"ttl_s": 60, "wait_s": 20}, wait_s=20)
+        handles = [[h["device"], h["epoch"]] for h in told["handles"]]
+        notes.note("answer", lease=lease, rev=told["rev"], asked=asked, handles=handles)
+        variables = {"OUTBOARD_POOL": manager.url, "OUTBOARD_LEASE": lease}
+        worker = Worker(native, tmp_path / lease, **variables)
+        worker.expect_remote()
+        manager.kill()
+        manager.start()
+        worker.expect_remote()
+        client.ask("DELETE", f"/v1/leases/{lease}")
+        worker.expect_local()
+        worker.finish()
+        daemon.wait_until_free(client)
+    daemon.stop()
+    assert manager.stop() == 0
+    notes.write()
+    sessions = sessions_of(said)
+    epochs = [e["epoch"] for e in sessions if e["event"] == "begin"]
+    assert len(set(epochs)) == 2
+    assert epochs == sorted(epochs)
+    assert kinds(sessions, "begin") == kinds(sessions, "end")
+    history = sorted(check_history.read([log, notes.path]) + sessions, key=lambda e: e["t"])
+    assert kinds(history, "answer") == 2
+    assert check_history.check(history) == []
+    # The second lease, had it begun beside the first one.
+    at = next(i for i, e in enumerate(history) if e["event"] == "begin" and e["epoch"] == epochs[0])
+    late = next(e for e in history if e["event"] == "begin" and e["epoch"] == epochs[-1])
+    history.insert(at + 1, late)
+    assert any("run together" in text for text in check_history.check(history))
