@@ -68,6 +68,16 @@ def find() -> str | None:
     return next(filter(complete, candidates), None)
 
 
+def shared_library(name: str) -> str:
+    """Returns the library beside the drop-in library, else its name for the dynamic linker."""
+    folder = find()
+    if folder is not None:
+        beside = os.path.join(folder, "lib", name)
+        if os.path.isfile(beside):
+            return beside
+    return name
+
+
 def entries(library: str, existing: str) -> str:
     """Returns `library` in front of the entries of LD_PRELOAD, without other copies of the
     library."""

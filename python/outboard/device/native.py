@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from ctypes import c_char, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32, c_uint64
 from functools import cache
 from typing import Any
@@ -264,20 +263,10 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
 }
 
 
-def library_path() -> str:
-    """Returns the library beside the drop-in library, else its name for the dynamic linker."""
-    folder = preload.find()
-    if folder is not None:
-        beside = os.path.join(folder, "lib", LIBRARY_NAME)
-        if os.path.isfile(beside):
-            return beside
-    return LIBRARY_NAME
-
-
 @cache
 def library() -> ctypes.CDLL:
     """Opens the library when it is first needed."""
-    path = library_path()
+    path = preload.shared_library(LIBRARY_NAME)
     try:
         opened = ctypes.CDLL(path)
     except OSError as error:
