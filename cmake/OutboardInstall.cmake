@@ -28,6 +28,13 @@ foreach(library outboard_mpi outboard_mpi_layer_openmpi outboard_mpi_layer_mpich
     install(TARGETS ${library} LIBRARY DESTINATION lib COMPONENT outboard)
   endif()
 endforeach()
+foreach(library outboard_overlap_openmpi outboard_overlap_mpich)
+  if(TARGET ${library})
+    install(TARGETS ${library} LIBRARY DESTINATION lib NAMELINK_COMPONENT development COMPONENT outboard)
+    install(FILES ${CMAKE_SOURCE_DIR}/include/outboard/overlap.h ${CMAKE_SOURCE_DIR}/include/outboard/overlap.hpp
+            DESTINATION include/outboard COMPONENT outboard)
+  endif()
+endforeach()
 if(TARGET outboard_sial_python)
   install(TARGETS outboard_sial_python LIBRARY DESTINATION lib COMPONENT outboard)
   install(FILES ${CMAKE_SOURCE_DIR}/python/outboard/__init__.py ${CMAKE_SOURCE_DIR}/python/outboard/sial_plugin.py
