@@ -48,6 +48,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "report": ("counters", "load", "uncounted"),
     "coverage": ("paths",),
     "device": ("preload",),
+    "overlap": ("preload",),
     "keys": ("errors",),
     "members": ("keys",),
     "pool": ("keys", "version"),

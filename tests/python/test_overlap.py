@@ -1,0 +1,143 @@
+"""Tests outboard.overlap with programs of several ranks, which tests/overlap/python has, with both
+MPIs. PyPI's mpi4py opens the MPI that MPI4PY_MPIABI names."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, clean_environment
+from needs import needs
+from outboard import paths
+from outboard.overlap import native as binding
+from test_overlap_programs import LAUNCHER, MPIS
+
+PROGRAMS = ROOT / "tests" / "overlap" / "python"
+TOKEN = "OUTBOARD_TEST_JOB"  # in the environment of all processes of a job
+
+
+def processes_of(token: str) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and token in (entry / "environ").read_text(errors="replace"):
+                found.append(int(entry.name))
+        except OSError:  # it has ended, or is another user's
+            continue
+    return found
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """Starts jobs of an MPI, and requires that nothing of them is left."""
+
+    mpi: str
+    environment: dict[str, str]
+
+    def run(self, ranks: int, *words: str | Path) -> tuple[int, str]:
+        """Returns the status and the output of Python programs with these arguments."""
+        token = f"{TOKEN}={secrets.token_hex(8)}"
+        command = [f"mpirun.{self.mpi}", "-n", str(ranks), sys.executable, *map(str, words)]
+        job = subprocess.Popen(
+            command,
+            env=self.environment | {TOKEN: token.partition("=")[2]},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        try:
+            output, _ = job.communicate(timeout=120)
+        finally:
+            job.poll()
+            left = processes_of(token)
+            for pid in left:
+                os.kill(pid, signal.SIGKILL)
+            job.wait()
+        assert left == [], f"processes are left behind:\n{output}"
+        return job.returncode, output
+
+    def succeeds(self, ranks: int, *words: str | Path) -> str:
+        status, output = self.run(ranks, *words)
+        print(output)
+        assert status == 0, output
+        return output
+
+
+def mpich_folder(library: Path, folder: Path) -> Path:
+    """Makes a folder that has Debian's MPICH under the name that PyPI's mpi4py opens."""
+    listed = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout
+    match = re.search(r"=> (\S+/lib(?:mpich|mpi)\.so\.12) ", listed)
+    assert match is not None, listed
+    (folder / "libmpi.so.12").symlink_to(match[1])
+    return folder
+
+
+@pytest.fixture(scope="module", params=MPIS)
+def launcher(
+    request: pytest.FixtureRequest, native: paths.Native, tmp_path_factory: pytest.TempPathFactory
+) -> Launcher:
+    mpi = str(request.param)
+    needs(f"mpiexec.{mpi}")
+    pytest.importorskip("mpi4py")
+    library = native.root / "lib" / f"liboutboard-overlap-{mpi}.so.1"
+    if not library.exists() and os.environ.get("CI"):
+        pytest.fail(f"{library.name} is not built, although its MPI is installed", pytrace=False)
+    if not library.exists():
+        pytest.skip(f"{library.name} is not built")
+    variables = {**LAUNCHER, "MPI4PY_MPIABI": mpi, "OUTBOARD_NATIVE_DIR": str(native.root)}
+    if mpi == "mpich":
+        variables["LD_LIBRARY_PATH"] = str(mpich_folder(library, tmp_path_factory.mktemp(mpi)))
+    if seed := os.environ.get("OUTBOARD_TEST_SEED"):
+        variables["OUTBOARD_TEST_SEED"] = seed
+    return Launcher(mpi, clean_environment(**variables))
+
+
+@pytest.mark.parametrize(("program", "ranks"), [("halos", 3), ("panels", 3), ("mistakes", 2)])
+def test_program(launcher: Launcher, program: str, ranks: int) -> None:
+    assert "all right\n" in launcher.succeeds(ranks, PROGRAMS / f"{program}.py")
+
+
+def test_a_rank_that_stops_is_named_and_may_go_on(launcher: Launcher) -> None:
+    assert "all right\n" in launcher.succeeds(2, PROGRAMS / "dead.py", "stopped")
+
+
+@pytest.mark.parametrize("end", ["killed", "raised"])
+def test_the_end_of_a_rank_ends_the_job(launcher: Launcher, end: str) -> None:
+    status, output = launcher.run(2, "-m", "mpi4py", PROGRAMS / "dead.py", end)
+    assert status != 0
+    assert end != "raised" or "KeyError: 'of rank 0 alone'" in output, output
+
+
+def test_the_example_agrees_with_a_serial_run(launcher: Launcher) -> None:
+    example = ROOT / "examples" / "overlap" / "heat.py"
+    words = ("--n", "61", "--steps", "30", "--mode", "ticked", "--verify")
+    output = launcher.succeeds(2, "-m", "mpi4py", example, *words)
+    assert "0 cells differ\n" in output and "mode ticked" in output
+
+
+def test_the_package_needs_neither_mpi4py_nor_numpy_to_be_imported() -> None:
+    program = "import sys; sys.modules['mpi4py'] = sys.modules['numpy'] = None\n"
+    program += "from outboard import overlap\nprint(overlap.star(2).reach)"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "2\n"), done.stderr
+
+
+def test_python_binds_every_function() -> None:
+    header = (ROOT / "include" / "outboard" / "overlap.h").read_text()
+    declared = set(re.findall(r"^(?:ob_status|int32_t) (ob_\w+)\(", header, re.MULTILINE))
+    assert len(declared) > 20 and declared == set(binding.PROTOTYPES)
