@@ -1,5 +1,5 @@
 # Installs the component "outboard": the drop-in library, the daemon, the library of the device API
-# with its headers, the runtime of SIAL with the headers of plug-ins, the coverage page (docs/CMakeLists.txt), and the table of settings, which the
+# with its headers, the overlap libraries with theirs, the runtime of SIAL with the headers of plug-ins, the coverage page (docs/CMakeLists.txt), and the table of settings, which the
 # Python package reads. `cmake --install` puts them below its prefix; `pip install .` puts them into
 # the Python package (pyproject.toml).
 
@@ -31,10 +31,13 @@ endforeach()
 foreach(library outboard_overlap_openmpi outboard_overlap_mpich)
   if(TARGET ${library})
     install(TARGETS ${library} LIBRARY DESTINATION lib NAMELINK_COMPONENT development COMPONENT outboard)
-    install(FILES ${CMAKE_SOURCE_DIR}/include/outboard/overlap.h ${CMAKE_SOURCE_DIR}/include/outboard/overlap.hpp
-            DESTINATION include/outboard COMPONENT outboard)
   endif()
 endforeach()
+if(OUTBOARD_MPIS)
+  install(FILES ${CMAKE_SOURCE_DIR}/include/outboard/overlap.h ${CMAKE_SOURCE_DIR}/include/outboard/overlap.hpp
+                ${CMAKE_SOURCE_DIR}/include/outboard/overlap.f90
+          DESTINATION include/outboard COMPONENT outboard)
+endif()
 if(TARGET outboard_sial_python)
   install(TARGETS outboard_sial_python LIBRARY DESTINATION lib COMPONENT outboard)
   install(FILES ${CMAKE_SOURCE_DIR}/python/outboard/__init__.py ${CMAKE_SOURCE_DIR}/python/outboard/sial_plugin.py

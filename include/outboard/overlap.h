@@ -1,7 +1,7 @@
 /* The overlap library of Outboard, version 1.0: communication plans on MPI that run while the
    program computes. A program links to liboutboard-overlap-openmpi.so.1 or
    liboutboard-overlap-mpich.so.1, whichever belongs to its MPI. docs/overlap.md has a first
-   program; outboard/overlap.hpp is for C++.
+   program; outboard/overlap.hpp is for C++, outboard/overlap.f90 for Fortran.
 
    Every function returns 0 (OB_OK) or a status of outboard/device.h; ob_overlap_last_error() tells
    the rest. Outputs are set only after success. Between start and wait the program may read
@@ -184,6 +184,16 @@ ob_status ob_overlap_panel_data(ob_overlap_plan plan, int64_t panel, const void*
 /* Writes what was measured and chosen, with a final 0, and sets `needed` to its size. */
 ob_status ob_overlap_explain(ob_overlap_runtime runtime, char* text, size_t capacity,
                              size_t* needed);
+
+/* The same for communicators of Fortran, which are integers; outboard/overlap.f90 uses them. */
+ob_status ob_overlap_attach_f(MPI_Fint comm, const ob_overlap_options* options,
+                              ob_overlap_runtime* runtime);
+ob_status ob_overlap_halo_f(ob_overlap_runtime runtime, MPI_Fint cart,
+                            const ob_overlap_halo_options* options, ob_overlap_plan* plan);
+ob_status ob_overlap_moves_f(ob_overlap_runtime runtime, MPI_Fint comm, const char* name,
+                             ob_overlap_plan* plan);
+ob_status ob_overlap_panels_f(ob_overlap_runtime runtime, MPI_Fint group,
+                              const ob_overlap_panel_options* options, ob_overlap_plan* plan);
 
 #ifdef __cplusplus
 }

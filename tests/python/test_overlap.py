@@ -1,8 +1,9 @@
-"""Tests outboard.overlap with programs of several ranks, which tests/overlap/python has, with both
-MPIs. PyPI's mpi4py opens the MPI that MPI4PY_MPIABI names."""
+"""Tests the overlap library from Python and Fortran with programs of several ranks, which
+tests/overlap has, with both MPIs. PyPI's mpi4py opens the MPI that MPI4PY_MPIABI names."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import secrets
@@ -40,12 +41,13 @@ class Launcher:
     """Starts jobs of an MPI, and requires that nothing of them is left."""
 
     mpi: str
+    library: Path
     environment: dict[str, str]
 
     def run(self, ranks: int, *words: str | Path) -> tuple[int, str]:
-        """Returns the status and the output of Python programs with these arguments."""
+        """Returns the status and the output of this command on all ranks."""
         token = f"{TOKEN}={secrets.token_hex(8)}"
-        command = [f"mpirun.{self.mpi}", "-n", str(ranks), sys.executable, *map(str, words)]
+        command = [f"mpirun.{self.mpi}", "-n", str(ranks), *map(str, words)]
         job = subprocess.Popen(
             command,
             env=self.environment | {TOKEN: token.partition("=")[2]},
@@ -55,7 +57,7 @@ class Launcher:
             text=True,
         )
         try:
-            output, _ = job.communicate(timeout=120)
+            output, _ = job.communicate(timeout=240)
         finally:
             job.poll()
             left = processes_of(token)
@@ -65,11 +67,21 @@ class Launcher:
         assert left == [], f"processes are left behind:\n{output}"
         return job.returncode, output
 
+    def python(self, ranks: int, *words: str | Path) -> tuple[int, str]:
+        needs_mpi4py()
+        return self.run(ranks, sys.executable, *words)
+
     def succeeds(self, ranks: int, *words: str | Path) -> str:
-        status, output = self.run(ranks, *words)
+        status, output = self.python(ranks, *words)
         print(output)
         assert status == 0, output
         return output
+
+
+def needs_mpi4py() -> None:
+    if importlib.util.find_spec("mpi4py") is None:
+        end = pytest.fail if os.environ.get("CI") else pytest.skip
+        end("needs mpi4py, which the test extra of pyproject.toml has")
 
 
 def mpich_folder(library: Path, folder: Path) -> Path:
@@ -87,7 +99,6 @@ def launcher(
 ) -> Launcher:
     mpi = str(request.param)
     needs(f"mpiexec.{mpi}")
-    pytest.importorskip("mpi4py")
     library = native.root / "lib" / f"liboutboard-overlap-{mpi}.so.1"
     if not library.exists() and os.environ.get("CI"):
         pytest.fail(f"{library.name} is not built, although its MPI is installed", pytrace=False)
@@ -98,7 +109,7 @@ def launcher(
         variables["LD_LIBRARY_PATH"] = str(mpich_folder(library, tmp_path_factory.mktemp(mpi)))
     if seed := os.environ.get("OUTBOARD_TEST_SEED"):
         variables["OUTBOARD_TEST_SEED"] = seed
-    return Launcher(mpi, clean_environment(**variables))
+    return Launcher(mpi, library, clean_environment(**variables))
 
 
 @pytest.mark.parametrize(("program", "ranks"), [("halos", 3), ("panels", 3), ("mistakes", 2)])
@@ -112,7 +123,7 @@ def test_a_rank_that_stops_is_named_and_may_go_on(launcher: Launcher) -> None:
 
 @pytest.mark.parametrize("end", ["killed", "raised"])
 def test_the_end_of_a_rank_ends_the_job(launcher: Launcher, end: str) -> None:
-    status, output = launcher.run(2, "-m", "mpi4py", PROGRAMS / "dead.py", end)
+    status, output = launcher.python(2, "-m", "mpi4py", PROGRAMS / "dead.py", end)
     assert status != 0
     assert end != "raised" or "KeyError: 'of rank 0 alone'" in output, output
 
@@ -122,6 +133,18 @@ def test_the_example_agrees_with_a_serial_run(launcher: Launcher) -> None:
     words = ("--n", "61", "--steps", "30", "--mode", "ticked", "--verify")
     output = launcher.succeeds(2, "-m", "mpi4py", example, *words)
     assert "0 cells differ\n" in output and "mode ticked" in output
+
+
+def test_fortran(launcher: Launcher, tmp_path: Path) -> None:
+    compiler = f"mpifort.{launcher.mpi}"
+    needs(compiler, package=f"lib{launcher.mpi}-dev")
+    sources = (ROOT / "include" / "outboard" / "overlap.f90", PROGRAMS.parent / "overlap.f90")
+    words = [compiler, "-o", "program", *map(str, sources), str(launcher.library)]
+    words += [f"-Wl,-rpath,{launcher.library.parent}", "-Wall", "-Werror"]
+    built = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    status, output = launcher.run(2, tmp_path / "program")
+    assert (status, output) == (0, "all right\n")
 
 
 def test_the_package_needs_neither_mpi4py_nor_numpy_to_be_imported() -> None:
@@ -137,7 +160,13 @@ def test_the_package_needs_neither_mpi4py_nor_numpy_to_be_imported() -> None:
     assert (done.returncode, done.stdout) == (0, "2\n"), done.stderr
 
 
-def test_python_binds_every_function() -> None:
-    header = (ROOT / "include" / "outboard" / "overlap.h").read_text()
+def test_python_and_fortran_bind_every_function() -> None:
+    folder = ROOT / "include" / "outboard"
+    header, module = ((folder / f"overlap.{kind}").read_text() for kind in ("h", "f90"))
     declared = set(re.findall(r"^(?:ob_status|int32_t) (ob_\w+)\(", header, re.MULTILINE))
-    assert len(declared) > 20 and declared == set(binding.PROTOTYPES)
+    for_fortran = {name for name in declared if name.endswith("_f")}
+    assert len(declared) > 20 and declared - for_fortran == set(binding.PROTOTYPES)
+    named = set(re.findall(r"bind\(c, name='(\w+)'\)", module))
+    unnamed = set(re.findall(r"^    function (\w+)\([^)]*\) bind\(c\) ", module, re.MULTILINE))
+    assert named == for_fortran
+    assert named | unnamed == declared - {name.removesuffix("_f") for name in for_fortran}
