@@ -242,6 +242,35 @@ def test_trial_and_text_of_the_report(
     assert "loop" in result.stderr or not shutil.which("addr2line")
 
 
+@pytest.mark.parametrize("mode", ["auto", "on"])
+def test_programs_that_only_wait_end(
+    outboard: Outboard, environment: dict[str, str], programs: Programs, mode: str
+) -> None:
+    # Ranks that share a core change places once in a time slice, natively as well, so there are
+    # few rounds.
+    words = job(programs, 2, programs.program("short_messages.c"), "patterns", "10")
+    result = run(outboard, environment, words, f"--overlap={mode}")
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_tests_in_a_loop_do_not_wake_a_thread_that_gains_nothing(
+    outboard: Outboard, environment: dict[str, str], programs: Programs, tmp_path: Path
+) -> None:
+    words = job(programs, 2, programs.program("short_messages.c"), "tests", "200000")
+    for attempt in range(10):
+        report = tmp_path / f"{attempt}.json"
+        result = run(outboard, environment, words, "--overlap", "--report", f"json:{report}")
+        assert result.returncode == 0, result.stdout + result.stderr
+        (rank0,) = (p for p in reported(report)["processes"] if p["rank"] == 0)
+        # Other work on the machine may make a loop without computation look faster with the thread.
+        if rank0["decision"] == "off":
+            break
+    else:
+        pytest.fail("no trial in 10 found that the thread gains nothing")
+    # The thread may end a nap meanwhile. One that the tests wake sleeps about 50 times.
+    assert int(result.stdout.split()[-1]) <= 5, result.stdout
+
+
 def test_program_without_mpi(
     outboard: Outboard, environment: dict[str, str], programs: Programs
 ) -> None:

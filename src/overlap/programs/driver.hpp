@@ -31,8 +31,11 @@ class Driver {
     enabled_.store(on, std::memory_order_relaxed);
     bell_.ring();
   }
-  /// Wakes the thread after an operation has started. Threads: any.
-  void wake() noexcept { bell_.ring(); }
+  /// Wakes the thread after an operation has started, if it is enabled. Threads: any.
+  void wake() noexcept {
+    // A program that tests in a loop comes here each time.
+    if (enabled_.load(std::memory_order_relaxed)) bell_.ring();
+  }
   /// The program's thread is inside of a call that makes progress itself. Threads: any.
   void program_drives(int change) noexcept { inside_.fetch_add(change, std::memory_order_relaxed); }
   /// Returns the processor time of the thread [ns].
