@@ -13,12 +13,12 @@ namespace ob::overlap {
 namespace {
 
 constexpr std::int64_t kForever = std::int64_t{3600} * 1'000'000'000;
-// With a core of its own the proxy polls for this time after something moved, and then takes short
-// naps: a test costs nobody else anything.
+// With a core of its own, or that of a thread that waits, the proxy polls for this time after
+// something moved, and then takes short naps: a test costs nobody else anything.
 constexpr std::int64_t kPoll = 50'000;
 constexpr std::int64_t kShortNap = 20'000;
-// On a shared core a nap with its test costs about 17 us. Shorter naps than 200 us lose more to the
-// switches than they gain, and during longer ones than 2 ms the socket runs empty.
+// On a core that computes, a nap with its test costs about 17 us. Shorter naps than 200 us lose
+// more to the switches than they gain, and during longer ones than 2 ms the socket runs empty.
 constexpr std::int64_t kLeastNap = 200'000;
 constexpr std::int64_t kMostNap = 2'000'000;
 constexpr double kSocketBytes = 256 * 1024;  ///< what the kernel sends without a call of MPI
@@ -50,7 +50,11 @@ void Proxy::post(Run& run) noexcept {
 void Proxy::await(const Run& run, bool (Run::*reached)() const noexcept,
                   std::int64_t limit_ns) noexcept {
   const std::uint32_t seen = ended_.rings();
-  if (!(run.*reached)()) ended_.wait(seen, limit_ns);
+  if ((run.*reached)()) return;
+  waiting_.store(true);
+  bell_.ring();  // it may nap
+  ended_.wait(seen, limit_ns);
+  waiting_.store(false);
 }
 
 void Proxy::work() {
@@ -63,7 +67,7 @@ void Proxy::work() {
     const bool took = take_posted();
     if (drive_all() || took) {
       idle_since = now_ns();
-      if (own_core()) continue;
+      if (has_core()) continue;
     }
     rest(seen, idle_since);
   }
@@ -108,7 +112,7 @@ bool Proxy::drive_all() {
 void Proxy::rest(std::uint32_t seen, std::int64_t idle_since) {
   if (active_.empty())
     bell_.wait(seen, kForever);
-  else if (!own_core())
+  else if (!has_core())
     bell_.wait(seen, nap_ns());
   else if (now_ns() - idle_since > kPoll)
     bell_.wait(seen, kShortNap);

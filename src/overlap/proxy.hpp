@@ -28,7 +28,8 @@ class Proxy {
   void post(Run& run) noexcept;
   /// Wakes the thread, after sends were released. Threads: any.
   void wake() noexcept { bell_.ring(); }
-  /// Waits until `reached` is true for the run, for at most `limit_ns`.
+  /// Waits until `reached` is true for the run, for at most `limit_ns`. Meanwhile the proxy uses
+  /// the core of the calling thread. Threads: one at a time.
   /// @param reached &Run::done or &Run::over
   void await(const Run& run, bool (Run::*reached)() const noexcept, std::int64_t limit_ns) noexcept;
 
@@ -43,12 +44,15 @@ class Proxy {
   bool drive_all();
   void rest(std::uint32_t seen, std::int64_t idle_since);
   std::int64_t nap_ns() const noexcept;
+  /// Returns true if no computation needs the core: it is the proxy's own, or the program waits.
+  bool has_core() const noexcept { return own_core() || waiting_.load(); }
 
   const int core_;
   Doorbell bell_;   ///< something to do
   Doorbell ended_;  ///< a run is done or over; of the proxy, since the run may be gone by then
   std::atomic<Run*> inbox_{nullptr};
   std::atomic<bool> stop_{false};
+  std::atomic<bool> waiting_{false};  ///< a thread of the program is in await()
   std::atomic<std::int64_t> processor_ns_{0};
   std::vector<Run*> active_;
   std::thread thread_;

@@ -1,10 +1,24 @@
-// Runs that do not end, and jobs that end early.
+// Runs that end late or never, and jobs that end early.
+#include <sys/prctl.h>
+
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "mpi_support.hpp"
+
+static std::atomic<long> looks{0};
+
+/// Takes the place of the MPI's function, also for the library.
+extern "C" int MPI_Testsome(int count, MPI_Request requests[], int* done, int indices[],
+                            MPI_Status statuses[]) {
+  ++looks;
+  return PMPI_Testsome(count, requests, done, indices, statuses);
+}
 
 namespace ob::overlap::test {
 namespace {
@@ -47,6 +61,34 @@ void patience() {
       require(late.cells[Late::kCells - 1] == 1, "the message has not arrived");
     }
     MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+void shared_waits() {
+  constexpr int kGo = 9;  // a tag
+  constexpr int kNaps = 1000;
+  api::Runtime runtime(MPI_COMM_WORLD, {.mode = api::Mode::shared});
+  Late late(runtime);
+  // The first run is slow. After it, the thread naps long while the program computes.
+  for (int round = 0; round < 2; ++round) {
+    if (world_rank() == 1) {
+      MPI_Recv(nullptr, 0, MPI_BYTE, 0, kGo, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      late.plan.start().wait();
+    }
+    if (world_rank() != 0) continue;
+    api::Iteration run = late.plan.start();
+    const long before = looks;
+    // The clock is a thread whose naps are as long as those of the library's thread are to be.
+    std::thread clock([] {
+      ::prctl(PR_SET_TIMERSLACK, 1000);
+      for (int nap = 0; nap < kNaps; ++nap)
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      MPI_Send(nullptr, 0, MPI_BYTE, 1, kGo, MPI_COMM_WORLD);
+    });
+    run.wait();
+    clock.join();
+    const long seen = looks - before;
+    require(seen > kNaps / 4, std::to_string(seen) + " looks in the time of 1000 short naps");
   }
 }
 

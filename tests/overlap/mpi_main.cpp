@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
                                                 {"misuse", misuse},
                                                 {"checks", checks},
                                                 {"patience", patience},
+                                                {"shared_waits", shared_waits},
                                                 {"choice_patience", choice_patience},
                                                 {"stuck", stuck},
                                                 {"killed", killed},

@@ -58,6 +58,7 @@ void mismatches();
 void misuse();
 void checks();
 void patience();
+void shared_waits();
 void choice_patience();
 void stuck();
 void killed();
