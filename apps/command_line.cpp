@@ -203,6 +203,18 @@ void declare_pool(CLI::App& app, Options& options) {
                  "seconds after its last word.")
       ->check(seconds_up_to(1e6))
       ->capture_default_str();
+  app.add_option("--without-lease", options.without_lease,
+                 "With --pool: refuse clients that have no lease, or (idle) serve them while no "
+                 "lease has the device, and end their sessions as soon as one does. The default is "
+                 "to refuse them.")
+      ->check(CLI::IsMember({"refuse", "idle"}));
+}
+
+void check_pool(const Options& options) {
+  if (options.without_lease.empty() || !options.pool_url.empty()) return;
+  throw CLI::ValidationError(
+      "--without-lease needs --pool (without a pool there are no leases, and "
+      "everybody is served) add --pool URL, or leave it out");
 }
 
 void declare(CLI::App& app, Options& options) {
@@ -241,6 +253,7 @@ std::optional<int> read_command_line(int argc, char** argv, Options& options) {
   declare(app, options);
   try {
     app.parse(argc, argv);
+    check_pool(options);
   } catch (const CLI::ParseError& end) {
     return app.exit(end) == 0 ? 0 : kUsageError;
   }

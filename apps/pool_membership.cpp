@@ -88,7 +88,9 @@ PoolMembership::PoolMembership(const Options& options, std::string name,
       devices_(gate.devices),
       managers_(std::move(managers)),
       security_(std::move(security)),
-      leases_(std::move(gate), options.pool_url) {}
+      leases_(std::move(gate), options.pool_url,
+              options.without_lease == "idle" ? daemon::WithoutLease::idle
+                                              : daemon::WithoutLease::refuse) {}
 
 std::unique_ptr<daemon::PoolAgent> PoolMembership::join(const daemon::Server& server) {
   daemon::PoolNode node;

@@ -19,6 +19,7 @@ struct DesiredDevice {
   std::string id;
   std::uint64_t floor = 0;  ///< the least epoch that the device serves
   std::vector<DesiredLease> leases;
+  bool closed = false;  ///< broken, or an administrator has closed it: nothing new may use it
 };
 
 /// The whole state, as each answer of the manager brings it. Numbers are at most 2^63 - 1.

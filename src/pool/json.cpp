@@ -65,6 +65,11 @@ bool JsonObject::truth(const char* name) const {
   return found != nullptr && found->template get<bool>();
 }
 
+bool JsonObject::truth_or(const char* name, bool otherwise) const {
+  const bool is_there = static_cast<const nlohmann::json*>(value_)->contains(name);
+  return is_there ? truth(name) : otherwise;
+}
+
 std::vector<std::string> JsonObject::texts(const char* name) const {
   const auto* found =
       document_->find(value_, name, "a list of texts", [](const auto& v) { return v.is_array(); });

@@ -25,6 +25,8 @@ class JsonObject {
   std::int64_t number(const char* name) const;
   double real(const char* name) const;
   bool truth(const char* name) const;
+  /// Returns `otherwise` if the value is missing, because older managers do not know it.
+  bool truth_or(const char* name, bool otherwise) const;
   std::vector<std::string> texts(const char* name) const;
   std::vector<JsonObject> objects(const char* name) const;
 

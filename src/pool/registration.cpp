@@ -54,7 +54,10 @@ void write(JsonWriter& json, const DeviceReport& device) {
 }
 
 DesiredDevice device_of(const JsonObject& json) {
-  DesiredDevice device{json.text("id"), static_cast<std::uint64_t>(json.number("floor")), {}};
+  DesiredDevice device{json.text("id"),
+                       static_cast<std::uint64_t>(json.number("floor")),
+                       {},
+                       json.truth_or("closed", false)};
   for (const JsonObject& lease : json.objects("leases")) {
     device.leases.push_back({static_cast<std::uint64_t>(lease.number("epoch")),
                              lease.number("end_ms"),

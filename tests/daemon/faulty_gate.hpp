@@ -5,8 +5,10 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "daemon/lease_gate/lease_gate.hpp"
@@ -40,8 +42,12 @@ enum class Mistake {
   forgets_to_cut_off,
   reports_idle,
   reports_use_of_open_sessions_only,
+  serves_all_on_closed_devices,
+  serves_all_beside_leases,
+  forgets_running_unleased_sessions,
+  forgets_to_cut_off_unleased,
 };
-inline constexpr int kMistakes = static_cast<int>(Mistake::reports_use_of_open_sessions_only) + 1;
+inline constexpr int kMistakes = static_cast<int>(Mistake::forgets_to_cut_off_unleased) + 1;
 
 /// The interface of LeaseGate.
 class FaultyGate {
@@ -61,6 +67,7 @@ class FaultyGate {
     if (mistake_ == Mistake::takes_senseless_states) make_sense(state);
     for (pool::DesiredDevice& device : state.devices) {
       if (mistake_ == Mistake::ignores_floor_of_states) device.floor = 0;
+      if (mistake_ == Mistake::serves_all_on_closed_devices) device.closed = false;
       if (mistake_ == Mistake::ignores_revocations) add_older_leases(device);
       last_[device.id] = device;
     }
@@ -73,18 +80,31 @@ class FaultyGate {
     return gate_.admit(claims, user, now_ms);
   }
 
+  LeaseGate::Answer admit_unleased() {
+    LeaseGate::Answer answer = gate_.admit_unleased();
+    const auto* const refused = std::get_if<Refused>(&answer);
+    const bool is_held = refused != nullptr && refused->why == Refusal::held;
+    if (mistake_ != Mistake::serves_all_beside_leases || !is_held) return answer;
+    return Admission{{UINT64_MAX}, 0, std::make_shared<LeaseSession>(false), nullptr};
+  }
+
   void leave(LeaseSessionId id) { gate_.leave(id); }
   void forget_told(const LeaseReport& report) { gate_.forget_told(report); }
   void tick(std::int64_t now_ms) {
     if (mistake_ != Mistake::ignores_expiry_of_sessions) gate_.tick(now_ms);
   }
-  std::vector<LeaseSessionId> take_cut_off() {
-    std::vector<LeaseSessionId> ids = gate_.take_cut_off();
-    if (mistake_ == Mistake::forgets_running_sessions) {
-      for (const LeaseSessionId id : ids) gate_.leave(id);
+  std::vector<CutOff> take_cut_off() {
+    std::vector<CutOff> all = gate_.take_cut_off();
+    for (const CutOff& one : all) {
+      const bool forgets = one.leased ? mistake_ == Mistake::forgets_running_sessions
+                                      : mistake_ == Mistake::forgets_running_unleased_sessions;
+      if (forgets) gate_.leave(one.id);
     }
-    if (mistake_ == Mistake::forgets_to_cut_off && !ids.empty()) ids.pop_back();
-    return ids;
+    if (mistake_ == Mistake::forgets_to_cut_off && !all.empty()) all.pop_back();
+    if (mistake_ == Mistake::forgets_to_cut_off_unleased) {
+      std::erase_if(all, [](const CutOff& one) { return !one.leased; });
+    }
+    return all;
   }
   LeaseReport report() {
     LeaseReport report = gate_.report();

@@ -59,7 +59,7 @@ DesiredState state_of(const json& step) {
   const json& told = step["apply"];
   DesiredState state{told["rev"], told["now_ms"], {}};
   for (const json& device : told["devices"]) {
-    pool::DesiredDevice wanted{device["id"], device["floor"], {}};
+    pool::DesiredDevice wanted{device["id"], device["floor"], {}, device.value("closed", false)};
     for (const json& lease : device["leases"]) {
       wanted.leases.push_back(
           {lease["epoch"], lease["end_ms"], lease["memory_bytes"], lease["share"]});
@@ -86,6 +86,8 @@ class VectorPlayer {
       EXPECT_EQ(gate_.apply(state_of(step), step["at_ms"]).ok(), step.value("expect", true));
     } else if (step.contains("admit")) {
       admit(step);
+    } else if (step.contains("without_lease")) {
+      note(gate_.admit_unleased(), step, step["without_lease"]);
     } else if (step.contains("begin")) {
       Session& session = sessions_.at(step["begin"]);
       EXPECT_EQ(session.shared->begin_command(), step["expect"].get<bool>());
@@ -123,9 +125,13 @@ class VectorPlayer {
       leave();
       answer = ask(step);
     }
+    note(answer, step, step["session"]);
+  }
+
+  void note(const LeaseGate::Answer& answer, const json& step, const std::string& session) {
     EXPECT_EQ(said(answer), step["expect"].get<std::string>());
     if (const auto* const admission = std::get_if<Admission>(&answer)) {
-      sessions_[step["session"]] = {admission->id, admission->session};
+      sessions_[session] = {admission->id, admission->session};
     }
   }
 
@@ -202,7 +208,8 @@ TEST(LeaseGate, AnswersRandomHistoriesAsTheOracleDoes) {
     for (const auto& [answer, times] : player.answers()) answers[answer] += times;
   }
   for (const char* answer :
-       {"admitted", "starting", "denied", "fenced", "expired", "fencing", "full"}) {
+       {"admitted", "starting", "denied", "fenced", "expired", "fencing", "full",
+        "no lease: admitted", "no lease: starting", "no lease: held"}) {
     EXPECT_GT(answers[answer], 50) << answer << ": the histories do not reach it";
   }
 }
@@ -291,7 +298,7 @@ TEST(LeaseGate, TellsEachSessionToCutOffOnce) {
   EXPECT_EQ(first.why, Refusal::fencing);
   EXPECT_FALSE(one.session->valid() || two.session->valid());
   gate.leave(two.id);  // it has ended before the owner looked
-  EXPECT_EQ(gate.take_cut_off(), std::vector{one.id});
+  EXPECT_EQ(gate.take_cut_off(), std::vector{CutOff{one.id}});
   EXPECT_EQ(refused(gate.admit(next, kAda, 0)).why, Refusal::fencing);
   EXPECT_TRUE(gate.take_cut_off().empty());
   gate.leave(one.id);
@@ -299,11 +306,41 @@ TEST(LeaseGate, TellsEachSessionToCutOffOnce) {
   EXPECT_TRUE(std::holds_alternative<Admission>(gate.admit(next, kAda, 0)));
 }
 
+TEST(LeaseGate, ServesClientsWithoutALeaseOnFreeDevices) {
+  LeaseGate gate = made_gate();
+  EXPECT_EQ(refused(gate.admit_unleased()).why, Refusal::starting);
+  EXPECT_TRUE(gate.set_pool("p").ok());
+  EXPECT_TRUE(gate.apply({0, 0, {}}, 0).ok());
+  EXPECT_EQ(refused(gate.admit_unleased()).why, Refusal::held) << "the manager lists no device";
+  EXPECT_TRUE(gate.apply({0, 1, {{"d0", 1, {}}, {"d1", 1, {}}}}, 1).ok());
+  const auto one = std::get<Admission>(gate.admit_unleased());
+  const auto two = std::get<Admission>(gate.admit_unleased());
+  EXPECT_NE(one.device, two.device) << "each gets a device of its own while there are some";
+  EXPECT_EQ(one.account, nullptr);
+  const auto of_d0 = one.device == 0 ? one : two;
+  const auto of_d1 = one.device == 0 ? two : one;
+  EXPECT_EQ(refused(gate.admit(good_claims(), kAda, 0)).why, Refusal::fencing);
+  EXPECT_EQ(gate.take_cut_off(), std::vector({CutOff{of_d1.id, false}}));
+  EXPECT_TRUE(of_d0.session->begin_command()) << "nobody wants its device";
+  EXPECT_FALSE(of_d1.session->begin_command());
+  EXPECT_EQ(of_d1.session->over().code(), Code::fenced);
+  EXPECT_EQ(std::get<Admission>(gate.admit_unleased()).device, 0U)
+      << "the other one waits for a lease";
+  gate.leave(of_d1.id);
+  EXPECT_TRUE(std::holds_alternative<Admission>(gate.admit(good_claims(), kAda, 0)));
+  for (const LeaseReport::Device& device : gate.report().devices) {
+    EXPECT_EQ(device.sessions.size(), device.id == "d1" ? 1U : 0U) << "only leases are reported";
+  }
+}
+
 TEST(LeaseGate, SaysWhyAndWhatToDo) {
-  const std::map<Refusal, Code> codes{
-      {Refusal::starting, Code::unavailable}, {Refusal::denied, Code::denied},
-      {Refusal::fenced, Code::fenced},        {Refusal::expired, Code::fenced},
-      {Refusal::fencing, Code::busy},         {Refusal::full, Code::busy}};
+  const std::map<Refusal, Code> codes{{Refusal::starting, Code::unavailable},
+                                      {Refusal::denied, Code::denied},
+                                      {Refusal::fenced, Code::fenced},
+                                      {Refusal::expired, Code::fenced},
+                                      {Refusal::fencing, Code::busy},
+                                      {Refusal::full, Code::busy},
+                                      {Refusal::held, Code::busy}};
   for (const auto& [why, code] : codes) {
     const Status status = Refused{why, "the lease is refused"}.status();
     EXPECT_EQ(status.code(), code) << to_string(why);

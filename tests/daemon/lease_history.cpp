@@ -54,7 +54,7 @@ void LeaseHistory::require(bool holds, const std::string& what) {
 }
 
 void LeaseHistory::event() {
-  switch (pick(0, 24)) {
+  switch (pick(0, 28)) {
     case 0:
     case 1: pass_time(); break;
     case 2:
@@ -84,6 +84,10 @@ void LeaseHistory::event() {
     case 21: end(); break;
     case 22: hang_up(); break;
     case 23: leave_some(); break;
+    case 24:
+    case 25:
+    case 26: connect_without_lease(); break;
+    case 27: close_or_open(); break;
     default: report(); break;
   }
 }
@@ -131,10 +135,16 @@ void LeaseHistory::renew() {
   if (!handles_.empty()) any_of(handles_).end_ms = now_ms_ + 5'000;
 }
 
+void LeaseHistory::close_or_open() {
+  const auto device = pick<std::size_t>(0, 1);
+  closed_[device] = !closed_[device];
+  ++rev_;
+}
+
 void LeaseHistory::make_state() {
   DesiredState state{rev_, now_ms_, {}};
   for (std::size_t i = 0; i < kDevices.size(); ++i) {
-    state.devices.push_back({kDevices[i], floors_[i], {}});
+    state.devices.push_back({kDevices[i], floors_[i], {}, closed_[i]});
     for (const Handle& handle : handles_) {
       if (handle.device != i || !handle.lives) continue;
       const LeaseClaims& claims = handle.claims;
@@ -234,6 +244,21 @@ void LeaseHistory::connect() {
   open_.push_back({admission.session, admission.account});
 }
 
+void LeaseHistory::connect_without_lease() {
+  const std::string expected = oracle_.admit_unleased();
+  const LeaseGate::Answer answer = gate_.admit_unleased();
+  const auto* const refused = std::get_if<Refused>(&answer);
+  const std::string said = refused != nullptr ? to_string(refused->why) : "admitted";
+  ++answers_["no lease: " + said];
+  require(said == expected, "without a lease, the gate says " + said + " instead of " + expected);
+  if (said != expected || refused != nullptr) return;
+  const auto& admission = std::get<Admission>(answer);
+  require(admission.account == nullptr, "there is no account without a lease");
+  require(oracle_.opened_unleased(admission.id.value, admission.device),
+          "a client without a lease gets a free device with the fewest others");
+  open_.push_back({admission.session, nullptr});
+}
+
 void LeaseHistory::begin() {
   if (open_.empty()) return;
   const auto i = pick<std::size_t>(0, open_.size() - 1);
@@ -243,6 +268,7 @@ void LeaseHistory::begin() {
   if (!session.valid) return;
   ++session.running;
   session.used = true;
+  if (!session.leased) return;
   const std::uint64_t ns = 1 + session.id % 7;
   open_[i].account->use()->computed(ns);
   used_ns_[{session.device, session.claims.epoch}] += ns;
@@ -277,8 +303,10 @@ void LeaseHistory::leave_some() {
 // Exactly the sessions that have become invalid are to be cut off, each once.
 void LeaseHistory::compare_sessions() {
   std::set<std::uint64_t> cut_off;
-  for (const LeaseSessionId id : gate_.take_cut_off()) {
-    require(cut_off.insert(id.value).second, "a session is cut off once");
+  for (const CutOff& one : gate_.take_cut_off()) {
+    require(cut_off.insert(one.id.value).second, "a session is cut off once");
+    const auto at = std::ranges::find(oracle_.sessions(), one.id.value, &LeaseOracle::Session::id);
+    require(at != oracle_.sessions().end() && at->leased == one.leased, "it has a lease or not");
   }
   for (std::size_t i = 0; i < open_.size(); ++i) {
     const LeaseOracle::Session& session = oracle_.sessions()[i];
@@ -303,7 +331,7 @@ void LeaseHistory::report() {
     require(told.floor == oracle_.floor(device), "the floor is reported");
     std::size_t next = 0;
     for (LeaseOracle::Session& session : oracle_.sessions()) {
-      if (session.left || session.device != device) continue;
+      if (!session.leased || session.left || session.device != device) continue;
       if (next == told.sessions.size()) return require(false, "all sessions are reported");
       const LeaseReport::Session& one = told.sessions[next++];
       const bool busy = session.used || session.running > 0;

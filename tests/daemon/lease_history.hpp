@@ -62,10 +62,12 @@ class LeaseHistory {
   void renew();
   void make_state();
   void spoil(pool::DesiredState& state);
+  void close_or_open();
   void deliver(const pool::DesiredState& state);
   void make_token();
   void spoil(pool::LeaseClaims& claims);
   void connect();
+  void connect_without_lease();
   void begin();
   void end();
   void hang_up();
@@ -85,6 +87,7 @@ class LeaseHistory {
   std::map<OfLease, std::int64_t> forgotten_;  // and the revision that was in force then
   std::vector<Handle> handles_;
   std::vector<std::uint64_t> floors_{1, 1};
+  std::vector<bool> closed_{false, false};
   std::uint64_t epoch_ = 0;
   std::int64_t rev_ = 1;
   std::int64_t now_ms_ = 0;

@@ -57,7 +57,10 @@ bool LeaseOracle::state(const DesiredState& state, std::int64_t now_ms) {
   }
   told_.push_back({state, now_ms, newest});
   for (Session& session : sessions_) {
-    if (newest && ended(session.device, session.claims)) session.valid = false;
+    if (!newest) continue;
+    const bool ends =
+        session.leased ? ended(session.device, session.claims) : !is_free(session.device);
+    if (ends) session.valid = false;
   }
   return true;
 }
@@ -72,10 +75,11 @@ std::string LeaseOracle::admit(const LeaseClaims& claims, const std::string& use
   if (ended(device, claims)) return "fenced";
   if (late(device, claims, now_ms)) return "expired";
   if (contradicted(device, claims)) return "denied";
-  floors_.push_back({device, claims.floor});
+  floors_.push_back({device, claims.floor, claims.rev});
   bool older = false;
   for (Session& session : sessions_) {
-    if (session.device != device || session.claims.epoch >= floor(device)) continue;
+    if (session.device != device) continue;
+    if (session.leased && session.claims.epoch >= floor(device)) continue;
     session.valid = false;
     older = older || !session.left;
   }
@@ -87,9 +91,49 @@ void LeaseOracle::opened(std::uint64_t id, const LeaseClaims& claims) {
   sessions_.push_back({id, index_of(claims.device), claims});
 }
 
+std::string LeaseOracle::admit_unleased() const {
+  if (told_.empty()) return "starting";
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    if (is_free(i)) return "admitted";
+  }
+  return "held";
+}
+
+bool LeaseOracle::opened_unleased(std::uint64_t id, std::size_t device) {
+  bool good = is_free(device);
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    good = good && (!is_free(i) || unleased_sessions(i) >= unleased_sessions(device));
+  }
+  sessions_.push_back({id, device, {}, false});
+  return good;
+}
+
+std::size_t LeaseOracle::unleased_sessions(std::size_t device) const {
+  return static_cast<std::size_t>(
+      std::count_if(sessions_.begin(), sessions_.end(), [&](const Session& session) {
+        return !session.leased && !session.left && session.device == device;
+      }));
+}
+
+bool LeaseOracle::is_free(std::size_t device) const {
+  const DesiredState* const state = in_force();
+  if (state == nullptr) return false;
+  bool open = false;
+  for (const DesiredDevice& wanted : state->devices) {
+    if (wanted.id == devices_[device].id) open = !wanted.closed && wanted.leases.empty();
+  }
+  for (const Session& session : sessions_) {
+    if (session.leased && !session.left && session.device == device) open = false;
+  }
+  for (const Floor& seen : floors_) {
+    if (seen.device == device && seen.rev > rev()) open = false;
+  }
+  return open;
+}
+
 void LeaseOracle::tick(std::int64_t now_ms) {
   for (Session& session : sessions_) {
-    if (late(session.device, session.claims, now_ms)) session.valid = false;
+    if (session.leased && late(session.device, session.claims, now_ms)) session.valid = false;
   }
 }
 
@@ -152,8 +196,8 @@ bool LeaseOracle::contradicted(std::size_t device, const LeaseClaims& claims) co
     return true;
   }
   return std::any_of(sessions_.begin(), sessions_.end(), [&](const Session& session) {
-    return !session.left && session.device == device && session.claims.epoch == claims.epoch &&
-           terms(session.claims) != terms(claims);
+    return session.leased && !session.left && session.device == device &&
+           session.claims.epoch == claims.epoch && terms(session.claims) != terms(claims);
   });
 }
 
@@ -164,7 +208,7 @@ bool LeaseOracle::fits(std::size_t device, const LeaseClaims& claims) const {
   std::uint64_t memory = claims.memory_bytes;
   bool exclusive = claims.exclusive;
   for (const Session& session : sessions_) {
-    if (session.left || session.device != device) continue;
+    if (!session.leased || session.left || session.device != device) continue;
     if (session.claims.epoch == claims.epoch) ++sessions;
     if (!epochs.insert(session.claims.epoch).second) continue;
     share += session.claims.share;
@@ -180,13 +224,18 @@ std::string LeaseOracle::violation() const {
   for (std::size_t device = 0; device < devices_.size(); ++device) {
     std::set<std::uint64_t> epochs;
     bool exclusive = false;
+    bool unleased = false;
     for (const Session& session : sessions_) {
       if (session.device != device || session.running == 0) continue;
+      unleased = unleased || !session.leased;
+      if (!session.leased) continue;
       epochs.insert(session.claims.epoch);
       exclusive = exclusive || session.claims.exclusive;
     }
     if (exclusive && epochs.size() > 1)
       return devices_[device].id + " runs an exclusive epoch beside others";
+    if (unleased && !epochs.empty())
+      return devices_[device].id + " runs a lease beside clients without one";
   }
   return {};
 }

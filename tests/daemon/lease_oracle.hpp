@@ -23,6 +23,7 @@ class LeaseOracle {
     std::uint64_t id;
     std::size_t device;
     pool::LeaseClaims claims;
+    bool leased = true;  // false: it has no lease, and the claims mean nothing
     bool valid = true;
     int running = 0;
     bool used = false;  // since the last report
@@ -43,6 +44,11 @@ class LeaseOracle {
   /// Returns "admitted", or the name of the refusal. If it is admitted, opened() follows.
   std::string admit(const pool::LeaseClaims& claims, const std::string& user, std::int64_t now_ms);
   void opened(std::uint64_t id, const pool::LeaseClaims& claims);
+  /// Returns "admitted", or the name of the refusal, for a client without a lease. If it is
+  /// admitted, opened_unleased() follows.
+  std::string admit_unleased() const;
+  /// Returns false if the device is not one of those for clients without a lease.
+  bool opened_unleased(std::uint64_t id, std::size_t device);
   void tick(std::int64_t now_ms);
 
   /// All sessions so far. The test sets `running` and what follows.
@@ -62,6 +68,7 @@ class LeaseOracle {
   struct Floor {
     std::size_t device;
     std::uint64_t floor;
+    std::int64_t rev;  // of its token
   };
 
   std::size_t index_of(const std::string& device) const;
@@ -71,6 +78,8 @@ class LeaseOracle {
   bool late(std::size_t device, const pool::LeaseClaims& claims, std::int64_t now_ms) const;
   bool contradicted(std::size_t device, const pool::LeaseClaims& claims) const;
   bool fits(std::size_t device, const pool::LeaseClaims& claims) const;
+  bool is_free(std::size_t device) const;
+  std::size_t unleased_sessions(std::size_t device) const;
 
   const std::string pool_;
   const std::string daemon_;

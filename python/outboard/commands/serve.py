@@ -171,6 +171,12 @@ MAX_STREAMS = settings_table.row("streams").max
     help="With --pool: while the manager is silent, leases that end stay good for so long after "
     "its last word.  [default: 600]",
 )
+@click.option(
+    "--without-lease",
+    type=click.Choice(["refuse", "idle"]),
+    help="With --pool: what clients without a lease get; idle: a device that no lease has, until "
+    "one does.  [default: refuse]",
+)
 @click.option("--exit-with-parent", is_flag=True, help="End when the starting process ends.")
 @click.pass_context
 def command(context: click.Context, /, **given: Any) -> None:
@@ -188,6 +194,7 @@ def command(context: click.Context, /, **given: Any) -> None:
       outboard serve --key ~/keys/node7 --listen 0.0.0.0:7770 --pool https://pool:7780
     """
     _check_simulated(given)
+    _check_pool(given)
     arguments = [
         word
         for option in context.command.params
@@ -211,6 +218,14 @@ def _check_simulated(given: Mapping[str, Any]) -> None:
                 f"--{name.replace('_', '-')} is for a simulated device (the backend is "
                 f"{backend or 'cpu'}); add --backend null"
             )
+
+
+def _check_pool(given: Mapping[str, Any]) -> None:
+    if given["without_lease"] and not given["pool"]:
+        raise click.UsageError(
+            "--without-lease is for daemons of a pool (without one, everybody is served); "
+            "add --pool URL, or leave it out"
+        )
 
 
 def _words(option: click.Parameter, value: Any) -> list[str]:

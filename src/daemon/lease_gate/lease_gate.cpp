@@ -23,14 +23,22 @@ constexpr std::int64_t kFutureSlackMs = 600'000;
 // --- refusals ------------------------------------------------------------------------------------
 
 const char* to_string(Refusal why) noexcept {
-  static constexpr std::array kNames{"starting", "denied", "fenced", "expired", "fencing", "full"};
+  static constexpr std::array kNames{"starting", "denied", "fenced", "expired",
+                                     "fencing",  "full",   "held"};
   return kNames[static_cast<std::size_t>(why)];
 }
 
 Status Refused::status() const {
-  static constexpr std::array kCodes{Code::unavailable, Code::denied, Code::fenced,
-                                     Code::fenced,      Code::busy,   Code::busy};
+  static constexpr std::array kCodes{Code::unavailable, Code::denied, Code::fenced, Code::fenced,
+                                     Code::busy,        Code::busy,   Code::busy};
   return {kCodes[static_cast<std::size_t>(why)], sentence};
+}
+
+LeaseGate::Refusals LeaseGate::refuse_all() const {
+  if (!pool_.empty() && rev_ >= 0) return std::nullopt;
+  return Refused{Refusal::starting,
+                 "the daemon serves nobody yet (it has not registered with the pool's manager) try "
+                 "again in a few seconds"};
 }
 
 LeaseGate::Refusals LeaseGate::refuse_stranger(const LeaseClaims& claims, std::string_view user,
@@ -134,15 +142,21 @@ Status LeaseGate::apply(const DesiredState& desired, std::int64_t now_ms) {
   if (std::pair(desired.rev, desired.now_ms) < std::pair(rev_, state_ms_)) return {};
   rev_ = desired.rev;
   state_ms_ = desired.now_ms;
-  for (std::size_t i = 0; i < devices_.size(); ++i) devices_[i].listed = std::move(listed[i]);
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    devices_[i].listed = std::move(listed[i]);
+    devices_[i].closed = true;
+  }
   for (const DesiredDevice& wanted : desired.devices) {
     Device* const device = find(wanted.id);
-    if (device != nullptr) device->floor = std::max(device->floor, wanted.floor);
+    if (device == nullptr) continue;
+    device->floor = std::max(device->floor, wanted.floor);
+    device->closed = wanted.closed;
   }
   for (Device& device : devices_) {
     for (auto& [id, session] : device.sessions) {
-      if (is_over(device, session.epoch(), session.rev)) cut_off(id, session);
+      if (is_over(device, session.epoch(), session.rev)) cut_off(id, *session.shared);
     }
+    if (device.closed || is_held(device)) end_unleased(device);
   }
   return {};
 }
@@ -168,11 +182,7 @@ Result<std::vector<LeaseGate::Listed>> LeaseGate::read_leases(const DesiredState
 
 LeaseGate::Answer LeaseGate::admit(const LeaseClaims& claims, std::string_view user,
                                    std::int64_t now_ms) {
-  if (pool_.empty() || rev_ < 0) {
-    return Refused{Refusal::starting,
-                   "the daemon serves nobody yet (it has not registered with the pool's manager) "
-                   "try again in a few seconds"};
-  }
+  if (auto refused = refuse_all()) return *refused;
   if (auto refused = refuse_stranger(claims, user, now_ms)) return *refused;
   Device* const device = find(claims.device);
   if (device == nullptr) {
@@ -182,11 +192,13 @@ LeaseGate::Answer LeaseGate::admit(const LeaseClaims& claims, std::string_view u
   }
   if (auto refused = refuse_end(*device, claims, now_ms)) return *refused;
   if (auto refused = refuse_terms(*device, claims)) return *refused;
+  device->token_rev = std::max(device->token_rev, claims.rev);
   raise_floor(*device, claims.floor);
+  end_unleased(*device);
   const auto is_older = [&](const auto& entry) { return entry.second.epoch() < device->floor; };
-  if (std::ranges::any_of(device->sessions, is_older)) {
+  if (!device->unleased.empty() || std::ranges::any_of(device->sessions, is_older)) {
     return Refused{Refusal::fencing,
-                   "the device is not free yet (a command of an earlier lease still runs) try "
+                   "the device is not free yet (a command of an earlier session still runs) try "
                    "again in a moment"};
   }
   if (auto refused = refuse_room(*device, claims)) return *refused;
@@ -211,25 +223,48 @@ Admission LeaseGate::open(Device& device, const LeaseClaims& claims) {
   return admission;
 }
 
+LeaseGate::Answer LeaseGate::admit_unleased() {
+  if (auto refused = refuse_all()) return *refused;
+  Device* best = nullptr;
+  for (Device& device : devices_) {
+    if (device.closed || is_held(device)) continue;
+    if (best == nullptr || device.unleased.size() < best->unleased.size()) best = &device;
+  }
+  if (best == nullptr) {
+    return Refused{Refusal::held,
+                   "no device is free for clients without a lease (leases of the pool have all of "
+                   "them, or they are closed) try again later, or run with --pool"};
+  }
+  const LeaseSessionId id{++last_id_};
+  auto session = std::make_shared<LeaseSession>(false);
+  best->unleased.emplace(id, session);
+  const auto index = static_cast<std::uint32_t>(best - devices_.data());
+  return Admission{id, index, std::move(session), nullptr};
+}
+
 void LeaseGate::leave(LeaseSessionId id) {
   for (Device& device : devices_) {
-    const auto at = device.sessions.find(id);
-    if (at == device.sessions.end()) continue;
-    at->second.shared->cut_off();
-    device.sessions.erase(at);
+    if (const auto at = device.sessions.find(id); at != device.sessions.end()) {
+      at->second.shared->cut_off();
+      device.sessions.erase(at);
+    }
+    if (const auto at = device.unleased.find(id); at != device.unleased.end()) {
+      at->second->cut_off();
+      device.unleased.erase(at);
+    }
   }
-  std::erase(cut_off_, id);
+  std::erase_if(cut_off_, [&](const CutOff& one) { return one.id == id; });
 }
 
 void LeaseGate::tick(std::int64_t now_ms) {
   for (Device& device : devices_) {
     for (auto& [id, session] : device.sessions) {
-      if (!in_time(device, session.epoch(), session.end_ms, now_ms)) cut_off(id, session);
+      if (!in_time(device, session.epoch(), session.end_ms, now_ms)) cut_off(id, *session.shared);
     }
   }
 }
 
-std::vector<LeaseSessionId> LeaseGate::take_cut_off() { return std::exchange(cut_off_, {}); }
+std::vector<CutOff> LeaseGate::take_cut_off() { return std::exchange(cut_off_, {}); }
 
 LeaseReport LeaseGate::report() {
   LeaseReport report{rev_, {}};
@@ -289,14 +324,23 @@ bool LeaseGate::in_time(const Device& device, std::uint64_t epoch, std::int64_t 
 void LeaseGate::raise_floor(Device& device, std::uint64_t floor) {
   device.floor = std::max(device.floor, floor);
   for (auto& [id, session] : device.sessions) {
-    if (session.epoch() < device.floor) cut_off(id, session);
+    if (session.epoch() < device.floor) cut_off(id, *session.shared);
   }
 }
 
-void LeaseGate::cut_off(LeaseSessionId id, Session& session) {
-  if (!session.shared->valid()) return;
-  session.shared->cut_off();
-  cut_off_.push_back(id);
+// True while a lease has the device, as far as the gate knows.
+bool LeaseGate::is_held(const Device& device) const noexcept {
+  return !device.listed.empty() || !device.sessions.empty() || device.token_rev > rev_;
+}
+
+void LeaseGate::end_unleased(Device& device) {
+  for (const auto& [id, session] : device.unleased) cut_off(id, *session);
+}
+
+void LeaseGate::cut_off(LeaseSessionId id, LeaseSession& session) {
+  if (!session.valid()) return;
+  session.cut_off();
+  cut_off_.push_back({id, session.leased()});
 }
 
 }  // namespace ob::daemon

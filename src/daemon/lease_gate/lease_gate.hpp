@@ -28,12 +28,13 @@ struct GatedDevice {
 /// A session that may be opened now.
 struct Admission {
   LeaseSessionId id;
-  std::uint32_t device = 0;                     ///< index among the gate's devices
-  std::shared_ptr<LeaseSession> session;        ///< for its commands
-  std::shared_ptr<const LeaseAccount> account;  ///< shared by the lease's sessions on the device
+  std::uint32_t device = 0;               ///< index among the gate's devices
+  std::shared_ptr<LeaseSession> session;  ///< for its commands
+  /// Shared by the lease's sessions on the device; nullptr: the session has no lease.
+  std::shared_ptr<const LeaseAccount> account;
 };
 
-/// Why a token opens no session. The names are those of tests/pool/gate_vectors.json.
+/// Why a client gets no session. The names are those of tests/pool/gate_vectors.json.
 enum class Refusal : std::uint8_t {
   starting,  ///< the daemon has not registered yet
   denied,    ///< the token is for somebody or something else, or makes no sense
@@ -41,6 +42,7 @@ enum class Refusal : std::uint8_t {
   expired,   ///< the token's time is over
   fencing,   ///< sessions of older leases still end: the caller asks again
   full,      ///< memory, weights or sessions
+  held,      ///< without a lease: leases have all devices, or they are closed
 };
 
 /// Returns the name, e.g. "fencing".
@@ -51,11 +53,19 @@ struct Refused {
   std::string sentence;
 
   /// Returns what the client is told: starting unavailable; denied denied; fenced and expired
-  /// fenced; fencing and full busy.
+  /// fenced; fencing, full and held busy.
   Status status() const;
 };
 
-/// A part of a heartbeat. A session counts until leave(), also when it was cut off.
+/// A session that may not go on.
+struct CutOff {
+  LeaseSessionId id;
+  bool leased = true;  ///< false: it had no lease
+
+  friend bool operator==(const CutOff&, const CutOff&) = default;
+};
+
+/// A part of a heartbeat. A session of a lease counts until leave(), also when it was cut off.
 struct LeaseReport {
   struct Session {
     std::uint64_t epoch = 0;
@@ -77,15 +87,18 @@ struct LeaseReport {
   std::vector<Device> devices;
 };
 
-/// Decides which sessions the devices of a daemon serve. It answers tests/pool/gate_vectors.json,
-/// as the model in python/outboard/pool/simulation/gate_model.py does.
+/// Decides which sessions the devices of a daemon serve. Sessions without a lease
+/// get devices that no lease has, and end as soon as one does. It answers
+/// tests/pool/gate_vectors.json, as the model in python/outboard/pool/simulation/gate_model.py
+/// does.
 ///
 /// It is a state machine without threads, clocks and input: `now_ms` is pool time as the daemon
 /// estimates it. One lock of its owner guards all calls. Who calls what:
 ///
 /// * The agent's thread: set_pool() and apply() with the answer to a registration, apply() with
 ///   each later answer, tick() at least each second, report() for each heartbeat.
-/// * A connection's thread, at hello: verify_lease_token() without the lock, then admit(). While
+/// * A connection's thread, at hello: verify_lease_token() without the lock, then admit(), or
+///   admit_unleased() for a client without a token. While
 ///   the answer is `fencing` it may wait without the lock for sessions to end, and ask again. It
 ///   makes the session with Admission::account, and checks LeaseSession::valid() after the session
 ///   is known to those who cut off. Whoever joins a session checks valid(), too.
@@ -94,7 +107,7 @@ struct LeaseReport {
 /// * After each admit(), apply() and tick(): take_cut_off(), and then, without the lock, the
 ///   connections of those sessions are shut down.
 /// * The agent's thread, after the manager has answered a heartbeat: forget_told(), and then
-/// apply().
+///   apply().
 /// * The end of a session, after its queues have ended and its memory is free: leave(). Until then
 ///   nobody else gets in above it, and the manager hears of it.
 ///
@@ -127,10 +140,15 @@ class LeaseGate {
   Status apply(const pool::DesiredState& desired, std::int64_t now_ms);
 
   /// Admits one more session. A token that implies a higher floor raises it, even if the session
-  /// must wait for older ones (fencing).
+  /// must wait for older ones (fencing). Sessions without a lease are cut off in the same way.
   /// @param claims of a verified token
   /// @param user the proven peer, Stream::user(); empty: nobody
   Answer admit(const pool::LeaseClaims& claims, std::string_view user, std::int64_t now_ms);
+
+  /// Admits a session without a lease, to the device with the fewest of those that no lease has.
+  /// A lease counts from when the gate hears of it, by a state or a token, until all its sessions
+  /// have left.
+  Answer admit_unleased();
 
   /// Forgets a session that has ended, whose memory is free. Unknown ones are ignored.
   void leave(LeaseSessionId id);
@@ -139,7 +157,7 @@ class LeaseGate {
   void tick(std::int64_t now_ms);
 
   /// Returns the sessions that were cut off since the last call, each once.
-  std::vector<LeaseSessionId> take_cut_off();
+  std::vector<CutOff> take_cut_off();
 
   /// Returns the gate's part of a heartbeat.
   LeaseReport report();
@@ -168,12 +186,17 @@ class LeaseGate {
     std::map<std::uint64_t, pool::DesiredLease> listed;  // the leases that live, by epoch
     std::map<LeaseSessionId, Session> sessions;
     std::map<std::uint64_t, LeaseUse> uses = {};  // by epoch
+    std::map<LeaseSessionId, std::shared_ptr<LeaseSession>> unleased =
+        {};                       // sessions without a lease
+    std::int64_t token_rev = -1;  // the highest of good tokens: no older state knows their leases
+    bool closed = true;           // to sessions without a lease, until a state opens it
   };
   using Listed = std::map<std::uint64_t, pool::DesiredLease>;
   using Refusals = std::optional<Refused>;  // nothing: no reason to refuse
 
   Device* find(std::string_view id) noexcept;
   Result<std::vector<Listed>> read_leases(const pool::DesiredState& desired) const;
+  Refusals refuse_all() const;
   Refusals refuse_stranger(const pool::LeaseClaims& claims, std::string_view user,
                            std::int64_t now_ms) const;
   Refusals refuse_end(const Device& device, const pool::LeaseClaims& claims,
@@ -184,13 +207,15 @@ class LeaseGate {
   bool in_time(const Device& device, std::uint64_t epoch, std::int64_t end_ms,
                std::int64_t now_ms) const noexcept;
   void raise_floor(Device& device, std::uint64_t floor);
-  void cut_off(LeaseSessionId id, Session& session);
+  bool is_held(const Device& device) const noexcept;
+  void end_unleased(Device& device);
+  void cut_off(LeaseSessionId id, LeaseSession& session);
   Admission open(Device& device, const pool::LeaseClaims& claims);
 
   const Config config_;
   std::string pool_;  // empty: not known yet
   std::vector<Device> devices_;
-  std::vector<LeaseSessionId> cut_off_;
+  std::vector<CutOff> cut_off_;
   std::uint64_t last_id_ = 0;
   std::int64_t rev_ = -1;  // of the state in force; -1: there was none
   std::int64_t state_ms_ = -1;

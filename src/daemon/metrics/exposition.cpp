@@ -100,6 +100,9 @@ void write_devices(ExpositionText& text, const DaemonFacts& facts) {
   }
   text.metric("outboard_daemon_sessions", "gauge", "Open sessions.");
   by_device(text, facts, [](const auto& device) { return device.sessions; });
+  text.metric("outboard_daemon_unleased_sessions", "gauge",
+              "Open sessions without a lease, at a daemon of a pool.");
+  by_device(text, facts, [](const auto& device) { return device.unleased_sessions; });
   text.metric("outboard_daemon_turns", "gauge", "Computations that run or wait for their turn.");
   by_device(text, facts, [](const auto& device) { return device.turns; });
   text.metric("outboard_daemon_memory_used_bytes", "gauge", "Device memory in use.");

@@ -5,13 +5,14 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "daemon/io/log.hpp"
 
 namespace ob::daemon {
 namespace {
 
-// A client waits so long for sessions of older leases. Its own patience ends at 2 s.
+// A client waits so long for sessions that must end for it. Its own patience ends at 2 s.
 constexpr std::chrono::milliseconds kLongestFencing{1000};
 
 std::string now_text() {
@@ -34,8 +35,8 @@ void log_end(LeaseSessionId session) {
 
 }  // namespace
 
-Leases::Leases(LeaseGate::Config gate, std::string url)
-    : url_(std::move(url)), gate_(std::move(gate)) {}
+Leases::Leases(LeaseGate::Config gate, std::string url, WithoutLease without_lease)
+    : url_(std::move(url)), without_lease_(without_lease), gate_(std::move(gate)) {}
 
 std::optional<std::int64_t> Leases::now_ms() { return clock_.at(pool::boot_ms()); }
 
@@ -57,30 +58,49 @@ Leases::Answer Leases::ask_gate(const pool::LeaseClaims& claims, const std::stri
   }
 }
 
-Result<std::unique_ptr<const SessionLease>> Leases::admit(const std::string& token,
+Result<std::unique_ptr<const SessionLease>> Leases::admit(const wire::Hello& hello,
                                                           const std::string& user) {
-  if (token.empty()) {
+  // Older clients do not know that a session can end for others.
+  const bool knows_leases = hello.version >= wire::kFirstLeaseVersion;
+  const bool has_token = !hello.identity.empty();
+  if (!knows_leases || (!has_token && without_lease_ == WithoutLease::refuse)) {
     return Status(Code::denied, "this daemon serves leases of the pool at " + url_ +
                                     " (no token was given); run with --pool " + url_);
   }
-  pool::LeaseKeys keys;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!registered_) {
-      return Status(Code::unavailable, "this daemon is not registered with the manager at " + url_ +
-                                           " yet (it has just started, or the manager is away); "
-                                           "try again soon");
-    }
-    keys = keys_;
-  }
-  OB_ASSIGN_OR_RETURN(const pool::LeaseClaims claims, pool::verify_lease_token(token, keys));
-  Answer answer = ask_gate(claims, user);
-  end_cut_off();
+  OB_ASSIGN_OR_RETURN(Answer answer,
+                      has_token ? admit_token(hello.identity, user) : admit_unleased());
   if (const auto* const refused = std::get_if<Refused>(&answer)) return refused->status();
   auto& admission = std::get<Admission>(answer);
   return std::unique_ptr<const SessionLease>(std::make_unique<SessionLease>(
       admission.device, std::move(admission.session), std::move(admission.account),
       [this, id = admission.id] { leave(id); }));
+}
+
+// @pre mutex_ is held
+Status Leases::refuse_unregistered() const {
+  if (registered_) return {};
+  return {Code::unavailable, "this daemon is not registered with the manager at " + url_ +
+                                 " yet (it has just started, or the manager is away); try again "
+                                 "soon"};
+}
+
+Result<Leases::Answer> Leases::admit_token(const std::string& token, const std::string& user) {
+  pool::LeaseKeys keys;
+  {
+    const std::lock_guard lock(mutex_);
+    OB_RETURN_IF_ERROR(refuse_unregistered());
+    keys = keys_;
+  }
+  OB_ASSIGN_OR_RETURN(const pool::LeaseClaims claims, pool::verify_lease_token(token, keys));
+  Answer answer = ask_gate(claims, user);
+  end_cut_off();
+  return answer;
+}
+
+Result<Leases::Answer> Leases::admit_unleased() {
+  const std::lock_guard lock(mutex_);
+  OB_RETURN_IF_ERROR(refuse_unregistered());
+  return gate_.admit_unleased();
 }
 
 void Leases::leave(LeaseSessionId id) {
@@ -91,13 +111,19 @@ void Leases::leave(LeaseSessionId id) {
 }
 
 void Leases::end_cut_off() {
-  std::size_t count = 0;
+  std::vector<CutOff> ended;
   {
     const std::lock_guard lock(mutex_);
-    count = gate_.take_cut_off().size();
+    ended = gate_.take_cut_off();
   }
-  if (count == 0) return;
-  log::info(std::to_string(count) + " sessions cut off: their leases are over");
+  if (ended.empty()) return;
+  const auto leased = std::ranges::count(ended, true, &CutOff::leased);
+  const auto unleased = std::ranges::count(ended, false, &CutOff::leased);
+  if (leased != 0) log::info(std::to_string(leased) + " sessions cut off: their leases are over");
+  if (unleased != 0) {
+    log::info(std::to_string(unleased) +
+              " sessions without a lease cut off: their device was given to a lease, or closed");
+  }
   end_sessions_();
 }
 

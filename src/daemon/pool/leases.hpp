@@ -16,6 +16,7 @@
 #include "pool/lease_token.hpp"
 #include "pool/pool_time.hpp"
 #include "pool/registration.hpp"
+#include "wire/message.hpp"
 
 namespace ob::daemon {
 
@@ -25,11 +26,18 @@ struct Exchanged {
   std::int64_t received_ms = 0;
 };
 
-/// Admits sessions by their tokens, and ends them when their leases end.   Threads: any
+/// What a client without a lease gets.
+enum class WithoutLease : std::uint8_t {
+  refuse,
+  idle,  ///< a device that no lease has, until one does
+};
+
+/// Admits sessions by their tokens, or without a lease, and ends those that may not go on.
+/// Threads: any
 class Leases {
  public:
   /// @param url of the manager, for messages
-  Leases(LeaseGate::Config gate, std::string url);
+  Leases(LeaseGate::Config gate, std::string url, WithoutLease without_lease);
 
   /// Sets the function that ends the connections of sessions that may not go on
   /// (SessionRegistry::cut_off_sessions()). It runs without locks of this class, and may find
@@ -41,12 +49,12 @@ class Leases {
 
   // --- for connections ---------------------------------------------------------------------------
 
-  /// Admits a session. Sessions of older leases are cut off first, and it waits a moment for their
-  /// end.
-  /// @param token of hello; empty: none
+  /// Admits a new session. Sessions that must end for it are cut off first, and it waits a moment
+  /// for their end.
+  /// @param hello has the token, or none
   /// @param user the proven one, Stream::user(); empty: nobody
   /// Errors: denied; fenced; busy; unavailable before the daemon has registered
-  Result<std::unique_ptr<const SessionLease>> admit(const std::string& token,
+  Result<std::unique_ptr<const SessionLease>> admit(const wire::Hello& hello,
                                                     const std::string& user);
 
   // --- for the agent -----------------------------------------------------------------------------
@@ -69,11 +77,15 @@ class Leases {
   using Answer = LeaseGate::Answer;
 
   std::optional<std::int64_t> now_ms();  // @pre mutex_ is held
+  Result<Answer> admit_token(const std::string& token, const std::string& user);
+  Result<Answer> admit_unleased();
+  Status refuse_unregistered() const;
   Answer ask_gate(const pool::LeaseClaims& claims, const std::string& user);
   void end_cut_off();
   void leave(LeaseSessionId id);
 
   const std::string url_;
+  const WithoutLease without_lease_;
   std::function<void()> end_sessions_ = [] {};
   std::mutex mutex_;  // guards all below
   std::condition_variable left_;

@@ -19,7 +19,8 @@ struct ServedDeviceFacts {
   std::uint64_t memory_bytes = 0;  ///< of the device, or the part that it offers
   MemoryUse memory;
   std::size_t sessions = 0;
-  unsigned turns = 0;  ///< computations that run or wait for their turn
+  std::size_t unleased_sessions = 0;  ///< those without a lease, at a daemon of a pool
+  unsigned turns = 0;                 ///< computations that run or wait for their turn
   std::uint64_t executor_deaths = 0;
   Use use;
 };

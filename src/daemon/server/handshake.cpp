@@ -115,9 +115,13 @@ Handshake::Accepted Handshake::accept_client(const session::Message& message) {
       channel_, session_, services_.sessions, services_.peers, byte_order, hello.version}));
 }
 
-// A lease gives the library's calls, whatever its holder may do elsewhere.
+// A lease gives the library's calls, whatever its holder may do elsewhere. So does a device that is
+// lent to a client without one: a kernel could keep the next holder waiting.
 GrantedKernels Handshake::granted_kernels() const {
   if (session_->lease() == nullptr) return kernel_rights(services_.kernels, channel_->stream());
+  if (session_->lease()->account() == nullptr) {
+    return {KernelRights::off, "clients without a lease have no right to kernels here"};
+  }
   return {KernelRights::off, "leases of the pool give no right to kernels"};
 }
 
@@ -134,9 +138,9 @@ Status Handshake::welcome() {
   welcome.big_endian = wire::kBigEndian;
   welcome.host_visible = info.host_visible ? 1 : 0;
   welcome.token = session->token();
-  const bool leased = session->lease() != nullptr;  // its client sees one device
-  welcome.device = leased ? 0 : session->device_index();
-  welcome.devices = leased ? 1 : services_.sessions.device_count();
+  const bool in_pool = session->lease() != nullptr;  // its client sees one device
+  welcome.device = in_pool ? 0 : session->device_index();
+  welcome.devices = in_pool ? 1 : services_.sessions.device_count();
   welcome.memory_bytes = info.memory_bytes;
   welcome.gflops_double = info.gflops_double;
   welcome.accuracies = info.accuracies;

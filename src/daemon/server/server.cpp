@@ -296,9 +296,7 @@ void Server::shut_down_cut_off() {
 Result<std::shared_ptr<Session>> Server::open(const wire::Hello& hello, const std::string& user) {
   const bool is_new = hello.join == wire::Token{};
   if (config_.leases == nullptr || !is_new) return sessions_.open(hello, user, nullptr);
-  // Older clients do not know that a lease can end.
-  const bool knows_leases = hello.version >= wire::kFirstLeaseVersion;
-  OB_ASSIGN_OR_RETURN(auto lease, config_.leases->admit(knows_leases ? hello.identity : "", user));
+  OB_ASSIGN_OR_RETURN(auto lease, config_.leases->admit(hello, user));
   return sessions_.open(hello, user, std::move(lease));
 }
 
@@ -322,13 +320,14 @@ DaemonFacts Server::facts() {
       if (!client.over) ++(client.connection->is_member() ? facts.members : facts.handshakes);
     }
   }
-  const std::vector<std::size_t> sessions = sessions_.session_counts();
+  const std::vector<SessionRegistry::SessionCount> sessions = sessions_.session_counts();
   for (std::uint32_t i = 0; i < sessions_.device_count(); ++i) {
     const Device& device = sessions_.device(i);
     facts.devices.push_back({.backend = device.info().backend,
                              .memory_bytes = device.info().memory_bytes,
                              .memory = device.memory_use(),
-                             .sessions = sessions[i],
+                             .sessions = sessions[i].all,
+                             .unleased_sessions = sessions[i].unleased,
                              .turns = device.turns(),
                              .executor_deaths = device.executor_deaths(),
                              .use = sessions_.use_of(i)});

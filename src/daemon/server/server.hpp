@@ -43,7 +43,8 @@ struct ServerConfig {
   std::chrono::seconds longest_idle = std::chrono::hours(24);  ///< then a connection is closed
   StripingConfig striping;
   KernelPolicy kernels;
-  /// Sessions need leases of the pool; nullptr: they need none. Outlives the server.
+  /// Admits sessions to the devices of a pool; nullptr: this daemon is in none. Outlives the
+  /// server.
   Leases* leases = nullptr;
 };
 

@@ -25,15 +25,14 @@ std::vector<std::uint64_t> SessionRegistry::memory_of(const Devices& devices) {
 Result<std::shared_ptr<Session>> SessionRegistry::find(const wire::Token& token) const {
   for (const Known& known : sessions_) {
     if (!same(known.token, token)) continue;
-    if (known.lease != nullptr && !known.lease->valid()) {
-      return Status(Code::fenced, "the lease of this session is over (ask the pool for another)");
-    }
+    if (known.lease != nullptr && !known.lease->valid()) return known.lease->over();
     if (auto session = known.session.lock()) return session;
   }
   return Status(Code::denied, "no such session (it ended, or the token is wrong)");
 }
 
-// A lease shows its client one device, as if the daemon had no other.   @pre mutex_ is held
+// In a pool, each client is shown the device that the gate chose, as if the daemon had no other.
+// @pre mutex_ is held
 Result<std::uint32_t> SessionRegistry::choose_device(const wire::Hello& hello,
                                                      const SessionLease* lease) const {
   const std::size_t shown = lease != nullptr ? 1 : devices_.size();
@@ -57,9 +56,9 @@ Result<std::shared_ptr<Session>> SessionRegistry::open(const wire::Hello& hello,
   OB_ASSIGN_OR_RETURN(const wire::Token token, new_token());
   ServedDevice& served = *devices_[index];
   SessionAccounts accounts = budgets_.open(index, user);
-  if (lease != nullptr) accounts.memory = lease->account().open_memory();
+  const LeaseAccount* const account = account_of(lease.get());
+  if (account != nullptr) accounts.memory = account->open_memory();
   auto commands = lease != nullptr ? lease->commands() : nullptr;
-  const LeaseAccount* const account = lease != nullptr ? &lease->account() : nullptr;
   auto session = std::make_shared<Session>(
       SessionDevice{*served.device, served.plans, served.share, index, served.use, counters_},
       token, number_of(user), std::move(accounts), (hello.flags & wire::kHoldsUserData) != 0,
@@ -69,11 +68,13 @@ Result<std::shared_ptr<Session>> SessionRegistry::open(const wire::Hello& hello,
   return session;
 }
 
-std::vector<std::size_t> SessionRegistry::session_counts() {
+std::vector<SessionRegistry::SessionCount> SessionRegistry::session_counts() {
   const std::lock_guard lock(mutex_);
-  std::vector<std::size_t> counts(devices_.size(), 0);
+  std::vector<SessionCount> counts(devices_.size());
   for (const Known& known : sessions_) {
-    if (!known.session.expired()) ++counts[known.device];
+    if (known.session.expired()) continue;
+    ++counts[known.device].all;
+    if (known.lease != nullptr && !known.lease->leased()) ++counts[known.device].unleased;
   }
   return counts;
 }
@@ -104,8 +105,7 @@ std::uint32_t SessionRegistry::least_used_device() const {
 
 std::vector<SessionRegistry::Holder> SessionRegistry::other_holders(const Session& session) {
   const std::lock_guard lock(mutex_);
-  const LeaseAccount* const mine =
-      session.lease() != nullptr ? &session.lease()->account() : nullptr;
+  const LeaseAccount* const mine = account_of(session.lease());
   std::vector<Holder> holders;
   for (const Known& known : sessions_) {
     if (known.device != session.device_index() || known.name == &session) continue;

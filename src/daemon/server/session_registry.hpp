@@ -40,14 +40,18 @@ class SessionRegistry {
   /// Returns what all sessions of a device have used so far.
   Use use_of(std::uint32_t index) const { return devices_[index]->use->use(); }
   DaemonCounters& counters() const noexcept { return *counters_; }
+  struct SessionCount {
+    std::size_t all = 0;
+    std::size_t unleased = 0;  ///< without a lease, at a daemon of a pool
+  };
   /// Returns the number of living sessions of each device.
-  std::vector<std::size_t> session_counts();
+  std::vector<SessionCount> session_counts();
 
   /// Finds or makes the session that a client asks for (SessionDirectory).
   /// @param lease the right of a new session to one device; nullptr: none is needed
   Result<std::shared_ptr<Session>> open(const wire::Hello& hello, const std::string& user,
                                         std::unique_ptr<const SessionLease> lease);
-  /// Returns the names of the living sessions whose leases are over.
+  /// Returns the names of the living sessions that the gate has cut off.
   std::vector<const Session*> cut_off_sessions();
   /// Returns the other sessions of this one's device that hold memory of it. The memory of another
   /// lease is not for this one.
@@ -71,8 +75,8 @@ class SessionRegistry {
     const Session* name;
     std::weak_ptr<const ResourceAccount> memory;  // it counts its user as present
     bool holds_user_data;
-    std::shared_ptr<LeaseSession> lease;  // nullptr: it needs none
-    const LeaseAccount* account;          // names its lease; not to be dereferenced
+    std::shared_ptr<LeaseSession> lease;  // nullptr: the daemon is in no pool
+    const LeaseAccount* account;          // names its lease, if any; not to be dereferenced
   };
   using Devices = std::vector<std::unique_ptr<Device>>;
   static std::vector<std::uint64_t> memory_of(const Devices& devices);

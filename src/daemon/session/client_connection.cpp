@@ -37,9 +37,7 @@ Status ClientConnection::execute_if_leased(const session::Message& message) {
   const SessionLease* const lease = client_.session->lease();
   if (lease == nullptr) return execute(message);
   LeaseSession& gate = *lease->commands();
-  if (!gate.begin_command()) {
-    return {Code::fenced, "the lease of this session is over (ask the pool for another)"};
-  }
+  if (!gate.begin_command()) return gate.over();
   struct End {
     LeaseSession& gate;
     ~End() { gate.end_command(); }

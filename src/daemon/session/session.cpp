@@ -19,6 +19,16 @@ constexpr std::uint64_t kQueueHostBytes = std::uint64_t{1} << 20;
 // An upper bound of the daemon's memory for the entry of a buffer, plan or event.
 constexpr std::uint64_t kRecordBytes = 1024;
 
+std::shared_ptr<UseCounter> lease_use_of(const SessionLease* lease) {
+  const LeaseAccount* const account = account_of(lease);
+  return account != nullptr ? account->use() : nullptr;
+}
+
+LeaseWeight lease_weight_of(const SessionLease* lease) {
+  const LeaseAccount* const account = account_of(lease);
+  return account != nullptr ? account->weight() : LeaseWeight();
+}
+
 Status too_many(const char* what, std::size_t limit) {
   return Status(Code::denied, std::string("session has too many ") + what + " (limit " +
                                   std::to_string(limit) + ")");
@@ -40,16 +50,15 @@ Session::Session(const SessionDevice& device, const wire::Token& token, UserId u
                  SessionAccounts accounts, bool holds_user_data,
                  std::unique_ptr<const SessionLease> lease)
     : lease_(std::move(lease)),
-      use_(std::make_shared<UseCounter>(
-          UseCounter::Wholes{device.use, lease_ != nullptr ? lease_->account().use() : nullptr})),
+      use_(
+          std::make_shared<UseCounter>(UseCounter::Wholes{device.use, lease_use_of(lease_.get())})),
       counters_(device.counters != nullptr ? device.counters : std::make_shared<DaemonCounters>()),
       device_(device.device),
       plan_cache_(device.plans),
       member_(device.share),
       device_index_(device.index),
       token_(token),
-      account_{user, SessionId{token[0]},
-               lease_ != nullptr ? lease_->account().weight() : LeaseWeight(), use_.get()},
+      account_{user, SessionId{token[0]}, lease_weight_of(lease_.get()), use_.get()},
       accounts_(std::move(accounts)),
       holds_user_data_(holds_user_data),
       peers_(device_, accounts_.host_memory, accounts_.threads),

@@ -14,6 +14,7 @@ namespace ob::daemon {
 /// An admission of the gate. Its end tells the gate that the session has ended.   Threads: any
 class SessionLease {
  public:
+  /// @param account nullptr: there is no lease
   /// @param leave runs once, when the session has ended and its memory is free
   SessionLease(std::uint32_t device, std::shared_ptr<LeaseSession> commands,
                std::shared_ptr<const LeaseAccount> account, std::function<void()> leave)
@@ -28,7 +29,8 @@ class SessionLease {
   std::uint32_t device() const noexcept { return device_; }
   /// The part that commands ask.
   const std::shared_ptr<LeaseSession>& commands() const noexcept { return commands_; }
-  const LeaseAccount& account() const noexcept { return *account_; }
+  /// Returns nullptr for a session without a lease.
+  const LeaseAccount* account() const noexcept { return account_.get(); }
 
  private:
   const std::uint32_t device_;
@@ -36,5 +38,11 @@ class SessionLease {
   const std::shared_ptr<const LeaseAccount> account_;
   const std::function<void()> leave_;
 };
+
+/// Returns the account of a session's lease; nullptr: it has none.
+/// @param right nullptr: the daemon is in no pool
+inline const LeaseAccount* account_of(const SessionLease* right) noexcept {
+  return right != nullptr ? right->account() : nullptr;
+}
 
 }  // namespace ob::daemon

@@ -55,6 +55,11 @@ class Player:
                 self.sessions[step["session"]] = result
             said = result.value if isinstance(result, Refusal) else "admitted"
             assert said == step["expect"]
+        elif "without_lease" in step:
+            result = self.gate.admit_unleased()
+            if not isinstance(result, Refusal):
+                self.sessions[step["without_lease"]] = result
+            assert (result.value if isinstance(result, Refusal) else "admitted") == step["expect"]
         elif "begin" in step:
             assert self.gate.begin(self.sessions[step["begin"]]) is step["expect"]
         elif "end" in step:

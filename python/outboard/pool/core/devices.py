@@ -43,7 +43,9 @@ def desired(state: State, daemon: str) -> Desired:
                 end_ms = deadline(state, state.leases[handle.lease])
                 end_ms = min(end_ms, handle.reclaim_ms or end_ms)
                 leases.append(DesiredLease(handle.epoch, end_ms, handle.memory_bytes, handle.share))
-        devices.append(DesiredDevice(device, state.devices[device].floor, tuple(leases)))
+        record = state.devices[device]
+        closed = record.broken_ms > 0 or record.admin is not Admin.OPEN
+        devices.append(DesiredDevice(device, record.floor, tuple(leases), closed))
     return Desired(state.rev, state.now_ms, tuple(devices))
 
 
@@ -190,6 +192,7 @@ def _break(tx: Transaction, device: str) -> None:
     record = replace(record, broken_ms=tx.now_ms, last_break_ms=tx.now_ms, stays_broken=again)
     tx.put(record)
     tx.audit(record.daemon, "break", device)
+    tx.desired_changed(record.daemon)
     index_device(tx.state, device)
     for handle in _living(tx.state, device):
         end_handle(tx, handle, "broken", queue_other=True)
@@ -200,6 +203,7 @@ def _mend(tx: Transaction, device: str, by_admin: bool) -> None:
     if record.stays_broken and not by_admin:
         return
     tx.put(replace(record, broken_ms=0, stays_broken=False))
+    tx.desired_changed(record.daemon)
     index_device(tx.state, device)
 
 
@@ -222,6 +226,7 @@ def set_admin(tx: Transaction, command: SetAdmin) -> Answer:
         return Problem(409, "retired", text)
     tx.put(replace(record, admin=command.admin))
     tx.audit(command.actor, command.admin.value, record.id)
+    tx.desired_changed(record.daemon)
     index_device(state, record.id)
     if command.admin is Admin.RETIRED:
         _retire(tx, record.id)

@@ -57,9 +57,12 @@ class DesiredLease(Record, frozen=True):
 
 
 class DesiredDevice(Record, frozen=True):
+    """`closed`: broken, or not open to new holders; who has no lease must leave."""
+
     id: str
     floor: int
     leases: tuple[DesiredLease, ...]
+    closed: bool = False
 
 
 class Desired(Record, frozen=True):

@@ -46,15 +46,22 @@ class Refusal(StrEnum):
     EXPIRED = "expired"
     FENCING = "fencing"  # a command of an older epoch still runs: try again
     FULL = "full"  # memory, share or sessions
+    HELD = "held"  # without a lease: leases have all devices, or they are closed
 
 
-@dataclass(slots=True)
-class Session:
+@dataclass(slots=True, kw_only=True)
+class UnleasedSession:
+    """A session without a lease."""
+
     id: int
-    token: Token
     running: int = 0
     closed: bool = False  # no command starts any more
     busy: bool = False  # a command ran since the last report
+
+
+@dataclass(slots=True, kw_only=True)
+class Session(UnleasedSession):
+    token: Token
 
 
 @dataclass(slots=True)
@@ -63,6 +70,9 @@ class _Device:
     floor: int = 0
     listed: dict[int, DesiredLease] = field(default_factory=dict)
     sessions: dict[int, Session] = field(default_factory=dict)
+    unleased: dict[int, UnleasedSession] = field(default_factory=dict)
+    token_rev: int = -1  # the highest of good tokens: no older state knows their leases
+    closed: bool = True  # to sessions without a lease
 
 
 class LeaseGate:
@@ -82,7 +92,7 @@ class LeaseGate:
         self._devices = {name: _Device(memory) for name, memory in devices.items()}
         self._grace_ms, self._contact_ms = grace_ms, contact_ms
         self._registered = False
-        self._sessions: dict[int, tuple[Session, _Device]] = {}
+        self._sessions: dict[int, tuple[UnleasedSession, _Device]] = {}
         self._next = 1
         self.rev = -1
         self._state_ms = -1
@@ -100,12 +110,15 @@ class LeaseGate:
             return True
         self.rev, self._state_ms = desired.rev, desired.now_ms
         for name, device in self._devices.items():
-            told = wanted.get(name, DesiredDevice(name, 0, ()))
+            told = wanted.get(name, DesiredDevice(name, 0, (), closed=True))
             device.listed = {lease.epoch: lease for lease in told.leases}
             device.floor = max(device.floor, told.floor)
+            device.closed = told.closed
             for session in list(device.sessions.values()):
                 if self._is_over(device, session.token):
                     self._close(device, session)
+            if device.closed or self._is_held(device):
+                self._close_unleased(device)
         return True
 
     def admit(self, token: Token, user: str, now_ms: int) -> int | Refusal:
@@ -125,19 +138,36 @@ class LeaseGate:
             return Refusal.EXPIRED
         if not _terms_agree(device, token):
             return Refusal.DENIED
+        device.token_rev = max(device.token_rev, token.rev)
+        self._close_unleased(device)
         if token.floor > device.floor:
             device.floor = token.floor
             for session in list(device.sessions.values()):
                 if session.token.epoch < device.floor:
                     self._close(device, session)
-        if any(s.token.epoch < device.floor for s in device.sessions.values()):
+        if device.unleased or any(s.token.epoch < device.floor for s in device.sessions.values()):
             return Refusal.FENCING
         if not _has_room(device, token):
             return Refusal.FULL
-        session = Session(self._next, token)
-        self._next += 1
+        session = Session(id=self._next, token=token)
         device.sessions[session.id] = session
+        return self._opened(device, session)
+
+    def admit_unleased(self) -> int | Refusal:
+        """Returns the id of a new session without a lease, or why there is none."""
+        if not self._registered:
+            return Refusal.STARTING
+        free = [d for d in self._devices.values() if not d.closed and not self._is_held(d)]
+        if not free:
+            return Refusal.HELD
+        device = min(free, key=lambda d: len(d.unleased))
+        session = UnleasedSession(id=self._next)
+        device.unleased[session.id] = session
+        return self._opened(device, session)
+
+    def _opened(self, device: _Device, session: UnleasedSession) -> int:
         self._sessions[session.id] = (session, device)
+        self._next += 1
         return session.id
 
     def begin(self, session_id: int) -> bool:
@@ -164,9 +194,10 @@ class LeaseGate:
 
     def tick(self, now_ms: int) -> None:
         """Closes sessions whose leases ended, unless the manager is silent."""
-        for session, device in list(self._sessions.values()):
-            if not self._in_time(device, session.token, now_ms):
-                self._close(device, session)
+        for device in self._devices.values():
+            for session in list(device.sessions.values()):
+                if not self._in_time(device, session.token, now_ms):
+                    self._close(device, session)
 
     def report(self) -> tuple[DeviceReport, ...]:
         """Returns the devices' part of a heartbeat."""
@@ -202,13 +233,22 @@ class LeaseGate:
             return True
         return self._contact_ms < now_ms - self._heard_ms < self._grace_ms
 
-    def _close(self, device: _Device, session: Session) -> None:
+    def _is_held(self, device: _Device) -> bool:
+        """A lease has the device, as far as the gate knows."""
+        return bool(device.listed or device.sessions) or device.token_rev > self.rev
+
+    def _close_unleased(self, device: _Device) -> None:
+        for session in list(device.unleased.values()):
+            self._close(device, session)
+
+    def _close(self, device: _Device, session: UnleasedSession) -> None:
         session.closed = True
         if not session.running:
             self._remove(device, session)
 
-    def _remove(self, device: _Device, session: Session) -> None:
+    def _remove(self, device: _Device, session: UnleasedSession) -> None:
         device.sessions.pop(session.id, None)
+        device.unleased.pop(session.id, None)
         self._sessions.pop(session.id, None)
 
 
