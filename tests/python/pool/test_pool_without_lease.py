@@ -24,7 +24,7 @@ from pool_daemon import (
 from test_pool_enforced import PRODUCT, Pool, make_pool, report_of
 
 from conftest import Outboard, clean_environment
-from outboard import paths
+from outboard import counters, paths
 
 pytestmark = pytest.mark.end_to_end
 
@@ -144,12 +144,11 @@ def test_the_result_of_a_command_that_runs_is_not_delivered(
     assert found, log
     turns = partial(metric, found[1], "outboard_daemon_turns")
     sessions = partial(metric, found[1], "outboard_daemon_unleased_sessions")
-    report = tmp_path / "report"
     program = subprocess.Popen(
         [sys.executable, "-c", LONG_PRODUCT],
         env=clean_environment(
             LD_PRELOAD=str(native.preload), OUTBOARD_SERVER=pool.daemon.address,
-            OUTBOARD_MODE="remote", OUTBOARD_REPORT=f"json:{report}",
+            OUTBOARD_MODE="remote", OUTBOARD_REPORT=f"dir:{tmp_path}",
         ),
     )  # fmt: skip
     until(lambda: turns() == 1, "its command runs")
@@ -158,7 +157,9 @@ def test_the_result_of_a_command_that_runs_is_not_delivered(
     until(lambda: hello(pool.daemon.address, token)[0] == 0, "the holder is admitted")
     assert (turns(), sessions()) == (0, 0)  # and is alone
     assert program.wait(60) == 0
-    assert report_of(report)["remote"] == 0
+    processes, _ = counters.read_folder(tmp_path)
+    (row,) = [row for one in processes for row in one.routines]
+    assert (row.calls, row.remote, row.fell_back) == (1, 0, 1)
     assert "1 sessions without a lease cut off" in capfd.readouterr().err
 
 
@@ -172,7 +173,7 @@ def test_the_other_device_serves_on(
     guest = worker(pool, native, tmp_path / "guest")
     guest.expect_remote()
     pool.hold("y")
-    assert code(pool) == BUSY
+    until(lambda: code(pool) == BUSY, "the daemon has heard of the grant")
     guest.expect_local()
     pool.holder.ask("DELETE", "/v1/leases/x")
     until(lambda: code(pool) == 0, "the first device is free")
@@ -185,9 +186,9 @@ def test_a_closed_device_serves_nobody_without_a_lease(
 ) -> None:
     pool = make()
     guest = worker(pool, native, tmp_path / "guest")
-    for verb in ("cordon", "drain"):
+    for verb, body in (("cordon", None), ("drain", {"deadline_s": 1})):
         guest.expect_remote()
-        pool.client.ask("POST", f"/v1/daemons/n1/{verb}", {})
+        pool.client.ask("POST", f"/v1/daemons/n1/{verb}", body)
         guest.expect_local()
         assert code(pool) == BUSY
         pool.client.ask("POST", "/v1/daemons/n1/uncordon")
