@@ -71,9 +71,10 @@ Result<std::unique_ptr<const SessionLease>> Leases::admit(const wire::Hello& hel
                       has_token ? admit_token(hello.identity, user) : admit_unleased());
   if (const auto* const refused = std::get_if<Refused>(&answer)) return refused->status();
   auto& admission = std::get<Admission>(answer);
+  const bool leased = admission.session->leased();
   return std::unique_ptr<const SessionLease>(std::make_unique<SessionLease>(
       admission.device, std::move(admission.session), std::move(admission.account),
-      [this, id = admission.id] { leave(id); }));
+      [this, id = admission.id, leased] { leave(id, leased); }));
 }
 
 // @pre mutex_ is held
@@ -103,9 +104,9 @@ Result<Leases::Answer> Leases::admit_unleased() {
   return gate_.admit_unleased();
 }
 
-void Leases::leave(LeaseSessionId id) {
+void Leases::leave(LeaseSessionId id, bool leased) {
   const std::lock_guard lock(mutex_);
-  log_end(id);
+  if (leased) log_end(id);
   gate_.leave(id);
   left_.notify_all();
 }

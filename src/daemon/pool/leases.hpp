@@ -82,7 +82,7 @@ class Leases {
   Status refuse_unregistered() const;
   Answer ask_gate(const pool::LeaseClaims& claims, const std::string& user);
   void end_cut_off();
-  void leave(LeaseSessionId id);
+  void leave(LeaseSessionId id, bool leased);
 
   const std::string url_;
   const WithoutLease without_lease_;
