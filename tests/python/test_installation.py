@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tomllib
 from pathlib import Path
@@ -27,9 +28,12 @@ def test_what_is_installed_is_built_before(native: paths.Native, tmp_path: Path)
             capture_output=True,
         )
     installed = [file for folder in ("bin", "lib") for file in (tmp_path / folder).iterdir()]
-    inputs = subprocess.run(
-        ["ninja", "-C", build, "-t", "inputs", *targets], check=True, capture_output=True, text=True
+    commands = subprocess.run(
+        ["ninja", "-C", build, "-t", "commands", *targets],
+        check=True,
+        capture_output=True,
+        text=True,
     )
-    built = {Path(line).name for line in inputs.stdout.splitlines()}
+    built = {Path(file).name for file in re.findall(r" -o (\S+)", commands.stdout)}
     assert {"outboardd", "liboutboard-preload.so"} <= {file.name for file in installed}
     assert {file.name for file in installed if not file.is_symlink()} <= built

@@ -3,6 +3,7 @@ tests/overlap has, with both MPIs. PyPI's mpi4py opens the MPI that MPI4PY_MPIAB
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import re
@@ -10,6 +11,7 @@ import secrets
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +38,16 @@ def processes_of(token: str) -> list[int]:
     return found
 
 
+def left_of(token: str) -> list[int]:
+    """Returns the processes of a job that is over. The last ones may end after its launcher."""
+    until = time.monotonic() + 20
+    while left := processes_of(token):
+        if time.monotonic() > until:
+            break
+        time.sleep(0.05)
+    return left
+
+
 @dataclass(frozen=True)
 class Launcher:
     """Starts jobs of an MPI, and requires that nothing of them is left."""
@@ -59,10 +71,10 @@ class Launcher:
         try:
             output, _ = job.communicate(timeout=240)
         finally:
-            job.poll()
-            left = processes_of(token)
+            left = left_of(token) if job.poll() is not None else processes_of(token)
             for pid in left:
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             job.wait()
         assert left == [], f"processes are left behind:\n{output}"
         return job.returncode, output
