@@ -26,10 +26,10 @@ struct Exchanged {
   std::int64_t received_ms = 0;
 };
 
-/// What a client without a lease gets.
+/// Says how a client without a lease is answered.
 enum class WithoutLease : std::uint8_t {
-  refuse,
-  idle,  ///< a device that no lease has, until one does
+  refuse,  ///< it is denied
+  idle,    ///< it gets a device that no lease has, until one does
 };
 
 /// Admits sessions by their tokens, or without a lease, and ends those that may not go on.
