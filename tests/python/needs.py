@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -30,12 +31,9 @@ def needs(*programs: str, package: str = "", root: bool = False) -> None:
         name = package or listed.get(program, "")
         if not name:
             pytest.skip(f"needs {program}, which ./outboard does not install")
-        if os.environ.get("CI") and name in listed.values():
-            pytest.fail(
-                f"{program} is missing (CI must run this test); install the Debian package {name}",
-                pytrace=False,
-            )
-        pytest.skip(f"needs {program} (Debian package {name})")
+        if name not in listed.values():
+            pytest.skip(f"needs {program} (Debian package {name})")
+        lacks(program, f"install the Debian package {name}")
     if root and os.geteuid() != 0:
         pytest.skip("needs root")
 
@@ -44,6 +42,19 @@ def needs(*programs: str, package: str = "", root: bool = False) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for mark in item.iter_markers("needs"):
         needs(*mark.args, **mark.kwargs)
+
+
+def lacks(what: str, remedy: str) -> NoReturn:
+    """Skips the test that runs, or fails it in CI, which must run it."""
+    if os.environ.get("CI"):
+        pytest.fail(f"{what} is missing (CI must run this test); {remedy}", pytrace=False)
+    pytest.skip(f"needs {what} ({remedy})")
+
+
+def needs_built(file: Path) -> None:
+    """Skips or fails the test that runs, unless the build has made `file`."""
+    if not file.exists():
+        lacks(file.name, "install what CMake found missing, and build it")
 
 
 def _packages() -> dict[str, str]:

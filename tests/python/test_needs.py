@@ -12,7 +12,7 @@ import pytest
 
 import needs as needed
 from conftest import ROOT, clean_environment
-from needs import needs
+from needs import needs, needs_built
 from outboard_testing.tally import from_junit
 
 
@@ -43,6 +43,17 @@ def test_what_the_launcher_does_not_install_is_skipped_everywhere(
         needs("kubectl")
     with pytest.raises(pytest.skip.Exception, match="Debian package iproute3"):
         needs("ip", package="iproute3")
+
+
+def test_what_is_not_built_skips_here_and_fails_in_ci(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    needs_built(tmp_path)
+    with pytest.raises(pytest.skip.Exception, match="needs library "):
+        needs_built(tmp_path / "library")
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(pytest.fail.Exception, match="library is missing "):
+        needs_built(tmp_path / "library")
 
 
 def test_root_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT, clean_environment
-from needs import needs
+from needs import lacks, needs, needs_built
 from outboard import paths
 from outboard.overlap import native as binding
 from test_overlap_programs import LAUNCHER, MPIS
@@ -92,8 +92,7 @@ class Launcher:
 
 def needs_mpi4py() -> None:
     if importlib.util.find_spec("mpi4py") is None:
-        end = pytest.fail if os.environ.get("CI") else pytest.skip
-        end("needs mpi4py, which the test extra of pyproject.toml has")
+        lacks("mpi4py", "install the test extra of pyproject.toml")
 
 
 def mpich_folder(library: Path, folder: Path) -> Path:
@@ -112,10 +111,7 @@ def launcher(
     mpi = str(request.param)
     needs(f"mpiexec.{mpi}")
     library = native.root / "lib" / f"liboutboard-overlap-{mpi}.so.1"
-    if not library.exists() and os.environ.get("CI"):
-        pytest.fail(f"{library.name} is not built, although its MPI is installed", pytrace=False)
-    if not library.exists():
-        pytest.skip(f"{library.name} is not built")
+    needs_built(library)
     variables = {**LAUNCHER, "MPI4PY_MPIABI": mpi, "OUTBOARD_NATIVE_DIR": str(native.root)}
     if mpi == "mpich":
         variables["LD_LIBRARY_PATH"] = str(mpich_folder(library, tmp_path_factory.mktemp(mpi)))

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from conftest import ROOT, Outboard, clean_environment
-from needs import needs
+from needs import needs, needs_built
 from outboard import paths, preload
 from outboard.overlap_report import NO_PROCESS, OverlapReport
 
@@ -64,10 +64,7 @@ def programs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 def layer_environment(native: paths.Native, mpi: str) -> dict[str, str]:
     """Returns the variables of a job whose programs get the layer of `mpi`. CI builds all."""
     layer = native.root / "lib" / f"liboutboard-mpi-layer-{mpi}.so"
-    if not layer.exists() and os.environ.get("CI"):
-        pytest.fail(f"{layer.name} is not built, although its MPI is installed", pytrace=False)
-    if not layer.exists():
-        pytest.skip(f"{layer.name} is not built")
+    needs_built(layer)
     return clean_environment(**LAUNCHER, OUTBOARD_NATIVE_DIR=str(native.root))
 
 
