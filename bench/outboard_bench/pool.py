@@ -4,24 +4,24 @@ own time for a durable write."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from itertools import zip_longest
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import click
+from typing import NamedTuple
 
 from outboard.errors import OutboardError
 from outboard_bench import plot, rows
+from outboard_bench.arguments import whole_numbers
 
 _HOLDERS = 100
 _RATE = 50.0  # acquires per second
+_PAGES = 20
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -57,40 +57,43 @@ def measure(folder: Path, size: Size) -> list[rows.Row]:
     holders = min(_HOLDERS, size.leases)
     _make_keys(folder, size.daemons, holders)
     devices = -(-size.leases // size.daemons) + 1
-    processes: list[subprocess.Popen[str]] = []
-    try:
-        manager, url = _manager(folder)
-        processes.append(manager)
+    with contextlib.ExitStack() as stack:
+        process, url = stack.enter_context(manager(folder))
+        loads = []
         half = -(-size.daemons // 2)
         for first in range(0, size.daemons, half):
             count = min(half, size.daemons - first)
-            processes.append(_load("daemons", url, folder, first, count, devices))
+            loads.append(stack.enter_context(_load("daemons", url, folder, first, count, devices)))
         each = size.leases // holders
-        processes.append(_load("holders", url, folder, 0, holders, each))
-        before = _cpu_s(manager.pid)
+        loads.append(stack.enter_context(_load("holders", url, folder, 0, holders, each)))
+        before = _cpu_s(process.pid)
         begin = time.monotonic()
         taken = asyncio.run(_acquires(url, folder / "h0", size.seconds))
-        used = (_cpu_s(manager.pid) - before) / (time.monotonic() - begin)
+        used = (_cpu_s(process.pid) - before) / (time.monotonic() - begin)
+        pages = asyncio.run(_pages(url, folder / "h0"))
         synced = _sync_times(folder)
-        memory = _memory_mib(manager.pid)
-        for process in processes:
-            if process.poll() is not None:
-                raise OutboardError("a process of the benchmark has ended; see its message above")
-    finally:
-        for process in reversed(processes):
-            process.kill()
-            process.wait()
-    return _rows(taken, synced, used, memory)
+        memory = _memory_mib(process.pid)
+        if any(load.poll() is not None for load in loads):
+            raise OutboardError("a process of the benchmark has ended; see its message above")
+    return _rows(taken, synced, pages, used, memory)
 
 
 async def _acquires(url: str, key: Path, seconds: float) -> list[float]:
-    from outboard_bench import pool_load
+    from outboard_bench import pool_load  # its processes run it as a program
 
     await pool_load.measure(url, key, _RATE, min(2.0, seconds))  # the first ones make indices
     return await pool_load.measure(url, key, _RATE, seconds)
 
 
-def _rows(taken: list[float], synced: list[float], used: float, memory: float) -> list[rows.Row]:
+async def _pages(url: str, key: Path) -> list[float]:
+    from outboard_bench import pool_load
+
+    return await pool_load.pages(url, key, _PAGES)
+
+
+def _rows(
+    taken: list[float], synced: list[float], pages: list[float], used: float, memory: float
+) -> list[rows.Row]:
     runs = len(taken)
     found = []
     for case, part in (("acquire p50", 0.5), ("acquire p99", 0.99)):
@@ -102,6 +105,7 @@ def _rows(taken: list[float], synced: list[float], used: float, memory: float) -
                 min(taken) * 1e3, max(taken) * 1e3, runs,
             )
         )  # fmt: skip
+    found.append(rows.Row.of_runs("pool", "page", 0, [page * 1e3 for page in pages], "ms"))
     found.append(
         rows.Row("pool", "manager's cores", 0, used, "", 1.0, "one", 1 / used, used, used, 1)
     )
@@ -127,36 +131,44 @@ def _make_keys(folder: Path, daemons: int, holders: int) -> None:
         keys.write_certificate(folder / name, keys.POOL, root.certificate)
 
 
-def _manager(folder: Path) -> tuple[subprocess.Popen[str], str]:
+@contextlib.contextmanager
+def manager(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Runs a manager with the key `folder`/m1 for the block. Yields it and its URL."""
     words = [sys.executable, "-m", "outboard", "pool", "serve", "--listen", "127.0.0.1:0"]
     words += ["--key", str(folder / "m1"), "--state", str(folder / "state")]
     words += ["--log-level", "warning"]
-    manager = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-    assert manager.stdout is not None
-    line = manager.stdout.readline()
-    if not line:
-        raise OutboardError("the manager did not start; see its message above")
-    return manager, line.split()[-1]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            if not line:
+                raise OutboardError("the manager did not start; see its message above")
+            yield process, line.split()[-1]
+        finally:
+            process.kill()
 
 
+@contextlib.contextmanager
 def _load(
     role: str, url: str, folder: Path, first: int, count: int, each: int
-) -> subprocess.Popen[str]:
+) -> Iterator[subprocess.Popen[str]]:
     words = [sys.executable, "-m", "outboard_bench.pool_load", role, url, str(folder)]
     words += [str(first), str(count), str(each)]
     path = os.pathsep.join(p for p in sys.path if p)
-    process = subprocess.Popen(
+    with subprocess.Popen(
         words,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": path},
-    )
-    assert process.stdout is not None
-    if process.stdout.readline() != "ready\n":
-        process.kill()
-        raise OutboardError(f"the simulated {role} did not start; see their message above")
-    return process
+    ) as process:
+        try:
+            assert process.stdout is not None
+            if process.stdout.readline() != "ready\n":
+                raise OutboardError(f"the simulated {role} did not start; see their message above")
+            yield process
+        finally:
+            process.kill()
 
 
 def _cpu_s(pid: int) -> float:
@@ -186,14 +198,8 @@ def _sync_times(folder: Path) -> list[float]:
 
 
 def _parse(arguments: Sequence[str]) -> Size:
-    given: dict[str, Any] = {"--daemons": 1000, "--leases": 10_000, "--seconds": 20}
     if list(arguments) == ["--check"]:
         return Size(20, 40, 1)
-    for name, value in zip_longest(arguments[::2], arguments[1::2], fillvalue=""):
-        if name not in given or not value.isdigit() or int(value) < 1:
-            raise click.UsageError(
-                "pool takes --daemons N, --leases N, --seconds N or --check "
-                f"(given: {' '.join(arguments)})"
-            )
-        given[name] = int(value)
-    return Size(given["--daemons"], given["--leases"], float(given["--seconds"]))
+    defaults = {"--daemons": 1000, "--leases": 10_000, "--seconds": 20}
+    given = whole_numbers("pool", arguments, defaults)
+    return Size(given["--daemons"], given["--leases"], given["--seconds"])

@@ -39,6 +39,10 @@ class Connection:
         return self
 
     async def ask(self, method: str, path: str, body: Any) -> tuple[int, Any]:
+        status, raw = await self.ask_raw(method, path, body)
+        return status, json.loads(raw) if raw else None
+
+    async def ask_raw(self, method: str, path: str, body: Any = None) -> tuple[int, bytes]:
         data = json.dumps(body).encode() if body is not None else b""
         head = f"{method} {path} HTTP/1.1\r\nhost: m\r\ncontent-length: {len(data)}\r\n\r\n"
         self._writer.write(head.encode() + data)
@@ -47,8 +51,7 @@ class Connection:
         for line in top.split(b"\r\n"):
             if line.startswith(b"content-length:"):
                 length = int(line[15:])
-        raw = await self._reader.readexactly(length)
-        return status, json.loads(raw) if raw else None
+        return status, await self._reader.readexactly(length)
 
 
 async def daemon(url: str, keys: Path, number: int, devices: int, ready: asyncio.Event) -> None:
@@ -128,6 +131,18 @@ async def measure(url: str, key: Path, rate: float, seconds: float) -> list[floa
         await asyncio.sleep(max(0.0, begin + number / rate - time.perf_counter()))
         tasks.append(asyncio.create_task(one(number)))
     await asyncio.gather(*tasks)
+    return taken
+
+
+async def pages(url: str, key: Path, count: int) -> list[float]:
+    """Returns the seconds that each of `count` requests for the page took."""
+    connection = await Connection(url, key).open()
+    taken: list[float] = []
+    for _ in range(count):
+        begin = time.perf_counter()
+        status, text = await connection.ask_raw("GET", "/")
+        taken.append(time.perf_counter() - begin)
+        assert status == 200 and text.endswith(b"</html>"), text[-200:]
     return taken
 
 

@@ -1,0 +1,119 @@
+"""Measures a job that takes its accelerator from a pool beside the same job with --server."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from outboard import paths
+from outboard.errors import OutboardError
+from outboard.settings import without_library
+from outboard_bench import plot, rows, turns
+from outboard_bench.arguments import whole_numbers
+from outboard_bench.daemons import daemon
+from outboard_bench.pool import manager
+
+# A chain, so that the daemon computes each product for itself.
+_JOB = """
+import sys, time
+import numpy
+a = numpy.random.default_rng(1).random((600, 600))
+for _ in range(int(sys.argv[1])):
+    a = a @ a
+    a /= a.max()
+"""
+
+
+class PoolJob:
+    """One program under `outboard run`, with --server and with --accelerators 1, in turns."""
+
+    name = "pool_job"
+    summary = "a job under the pool beside --server (--products N, --runs N, --check)"
+    draw = staticmethod(plot.draw)
+
+    def run(self, arguments: Sequence[str], json_file: Path | None) -> int:
+        products, runs = _parse(arguments)
+        with tempfile.TemporaryDirectory(prefix="outboard-bench-pool-") as folder:
+            measured = measure(Path(folder), products, runs)
+        rows.print_table(measured)
+        if json_file:
+            rows.write(measured, json_file)
+        return 0
+
+
+def measure(folder: Path, products: int, runs: int) -> list[rows.Row]:
+    """Returns the row "job under the pool", beside "with --server", of `runs` turns after a first
+    one that does not count."""
+    with _places(folder) as options:
+        taken: list[list[float]] = [[], []]
+        for number in turns.in_turns(2, runs + 1):
+            taken[number].append(_job_ms(folder, options[number], products))
+    server, pool = (times[1:] for times in taken)
+    beside = statistics.median(server)
+    return [
+        rows.Row.of_runs("pool_job", "with --server", 0, server, "ms"),
+        rows.Row.of_runs("pool_job", "under the pool", 0, pool, "ms", beside, "with --server"),
+    ]
+
+
+@contextlib.contextmanager
+def _places(folder: Path) -> Iterator[list[list[str]]]:
+    """Runs a manager with a daemon, and a daemon without one, all with keys over TCP. Yields the
+    options of `outboard run` for either."""
+    from outboard import keys  # it needs a package that few benchmarks need
+
+    root = keys.make_pool("bench", 2)
+    for role, name, managed in (
+        (keys.MANAGER, "m1", False),
+        (keys.DAEMON, "d0", True),
+        (keys.DAEMON, "plain", False),
+        (keys.CLIENT, "ada", False),
+    ):
+        member = keys.make_member(root, role, name, 2, managed=managed)
+        keys.write(folder / name, role, member)
+        keys.write_certificate(folder / name, keys.POOL, root.certificate)
+    program = paths.require_native().daemon
+    key = ["--key", str(folder / "ada")]
+    with contextlib.ExitStack() as stack:
+        _, url = stack.enter_context(manager(folder))
+        enforced = ["--key", str(folder / "d0"), "--pool", url]
+        stack.enter_context(daemon(program, ["127.0.0.1:0"], enforced))
+        free = ["--key", str(folder / "plain")]
+        address = stack.enter_context(daemon(program, ["127.0.0.1:0"], free))[0]
+        yield [
+            [*key, "--server", address],
+            [*key, "--pool", url, "--accelerators", "1", "--wait", "10s", "--require"],
+        ]
+
+
+def _job_ms(folder: Path, options: Sequence[str], products: int) -> float:
+    """Runs the job. Raises OutboardError if one of its products stayed on this machine's own
+    library, as the figure would be of something else."""
+    report = folder / "report"
+    words = [sys.executable, "-m", "outboard", "run", *options, "--mode", "remote"]
+    words += ["--report", f"json:{report}", "--", sys.executable, "-c", _JOB, str(products)]
+    begin = time.perf_counter()
+    status = subprocess.run(words, env=without_library(os.environ), check=False).returncode
+    taken = time.perf_counter() - begin
+    if status != 0:
+        raise OutboardError(f"the job ended with status {status}; see its message above")
+    routines = json.loads(report.read_text())["routines"]
+    away = sum(routine["remote"] for routine in routines)
+    if away != products:
+        raise OutboardError(f"{away} of {products} products of the job went to the daemon")
+    return taken * 1e3
+
+
+def _parse(arguments: Sequence[str]) -> tuple[int, int]:
+    if list(arguments) == ["--check"]:
+        return 3, 1
+    given = whole_numbers("pool_job", arguments, {"--products": 1000, "--runs": 9})
+    return given["--products"], given["--runs"]
