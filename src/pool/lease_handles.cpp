@@ -13,7 +13,9 @@ std::vector<std::string> LeaseHandle::reachable() const {
   const auto is_socket = [](const std::string& address) { return address.starts_with("unix:"); };
   std::vector<std::string> found = addresses;
   if (!here) std::erase_if(found, is_socket);
-  std::ranges::stable_partition(found, is_socket);
+  // std::ranges::stable_partition returns a subrange, which clang 14 does not compile with the
+  // library of GCC 12.
+  std::stable_partition(found.begin(), found.end(), is_socket);
   return found;
 }
 
