@@ -13,8 +13,8 @@ CTEST = """<testsuite name="x" tests="4" failures="1" disabled="1" skipped="1">
   <testcase name="gpu.x" status="disabled"/>
 </testsuite>"""
 PYTEST = """<testsuites><testsuite>
-  <testcase classname="tests.test_a" name="test_good"/>
-  <testcase classname="tests.test_a" name="test_broken"><error/></testcase>
+  <testcase classname="tests.test_a" name="test_good" time="1.5"/>
+  <testcase classname="tests.test_a" name="test_broken" time="2"><error/></testcase>
   <testcase classname="tests.test_a" name="test_later"><skipped/></testcase>
 </testsuite></testsuites>"""
 
@@ -33,6 +33,10 @@ def test_pytest(tmp_path: Path) -> None:
     tally = from_junit(file, 1, "pytest")
     assert tally.line() == "1 passed, 1 failed, 1 skipped"
     assert tally.failures == ["pytest: tests.test_a.test_broken"]
+    assert tally.slowest(2) == [
+        ("pytest: tests.test_a.test_broken", 2.0),
+        ("pytest: tests.test_a.test_good", 1.5),
+    ]
 
 
 def test_status_alone_is_a_failure(tmp_path: Path) -> None:
@@ -50,5 +54,7 @@ def test_no_result_is_a_failure(tmp_path: Path) -> None:
 
 def test_adding() -> None:
     total = Tally(1, 0, 2)
-    total.add(Tally(3, 1, 0, ["a"]))
+    total.seconds = {"b": 1.0}
+    total.add(Tally(3, 1, 0, ["a"], {"a": 2.0}))
+    assert total.slowest(9) == [("a", 2.0), ("b", 1.0)]
     assert (total.line(), total.failures) == ("4 passed, 1 failed, 2 skipped", ["a"])

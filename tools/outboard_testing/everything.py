@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from outboard_testing.tally import Tally, one
 from outboard_testing.tidy import Tidy
 
 _SLOW = ("slow",)
+_SLOWEST = 20  # tests that are named with their times
 # --fast leaves out all tests that start daemons, run whole suites or wait.
 _NOT_FAST = ("slow", "conformance", "faults", "end_to_end")
 
@@ -39,10 +41,11 @@ class Wanted:
 
 def run(root: Path, wanted: Wanted) -> int:
     """Runs all that is wanted in the checkout at `root`. Returns the exit status."""
-    total = Tally()
+    total, clock = Tally(), _Clock()
     if wanted.part("checks"):
         for check in checks.checks(root):
             total.add(check.run(_say))
+    clock.end("checks")
     if not wanted.fast:
         cuda_headers.provide(root, _say)
     work = Build(root)
@@ -51,16 +54,20 @@ def run(root: Path, wanted: Wanted) -> int:
     except OutboardError as error:
         error.show()
         total.add(one("build", False))
-        return _finish(total)
+        return _finish(total, clock)
+    clock.end("build")
     if wanted.everything:
         total.add(Tidy(root, work.folder).run(_say))
+        clock.end("clang-tidy")
     labels = [label for label in wanted.labels if label not in ("checks", "python")]
     if not wanted.labels or labels:
         left_out = [label for label in wanted.without if label not in wanted.labels]
         total.add(runners.ctest(work.folder, only=labels, without=left_out))
+        clock.end("ctest")
     if wanted.part("python") and (root / "tests" / "python").is_dir():
         total.add(runners.pytest(root, work.folder, without=wanted.without))
-    return _finish(total)
+        clock.end("pytest")
+    return _finish(total, clock)
 
 
 def _say(text: str) -> None:
@@ -68,11 +75,31 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def _finish(total: Tally) -> int:
-    """Prints the failures and the line with the counts. Returns the exit status."""
+class _Clock:
+    """How long the parts took, each from the end of the one before."""
+
+    def __init__(self) -> None:
+        self._since = time.monotonic()
+        self._parts: list[str] = []
+
+    def end(self, part: str) -> None:
+        now = time.monotonic()
+        self._parts.append(f"{part} {(now - self._since) / 60:.1f} min")
+        self._since = now
+
+    def line(self) -> str:
+        return ", ".join(self._parts)
+
+
+def _finish(total: Tally, clock: _Clock) -> int:
+    """Prints the slowest tests, the failures, and the line with the counts. Returns the exit
+    status."""
+    slowest = [f"  {seconds:6.1f} s  {name}" for name, seconds in total.slowest(_SLOWEST)]
+    if slowest:
+        _say("\nSlowest:\n" + "\n".join(slowest))
     if total.failures:
         _say("\nFailed:\n" + "\n".join(f"  {name}" for name in total.failures))
     if total.passed + total.failed == 0:
         total.add(one("no test ran", False))
-    _say("\n" + total.line())
+    _say(f"\n{clock.line()}\n{total.line()}")
     return 1 if total.failed else 0
