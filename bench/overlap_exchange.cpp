@@ -15,7 +15,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -34,9 +33,10 @@ struct Options {
   bool sleeps = false;
   int rounds = 20;
   std::string mode;
-};
+  std::int32_t number = 0;  ///< of the mode, if the library moves the message
 
-constexpr const char* kModes[] = {"automatic", "sync", "async", "ticked", "shared", "proxy", "mpi"};
+  bool plain() const { return mode == "mpi"; }
+};
 
 bool read(int count, char** words, Options& options) {
   if (count != 6) return false;
@@ -44,7 +44,7 @@ bool read(int count, char** words, Options& options) {
              std::atoi(words[4]), words[5]};
   return options.bytes > 0 && options.bytes <= 1 << 30 && options.compute_ms >= 0 &&
          options.rounds > 0 &&
-         std::find(std::begin(kModes), std::end(kModes), options.mode) != std::end(kModes);
+         (options.plain() || ob_overlap_mode_named(options.mode.c_str(), &options.number) == OB_OK);
 }
 
 void or_abort(ob_status status) {
@@ -72,11 +72,11 @@ class Exchange {
  public:
   Exchange(const Options& options, int other)
       : options_(options), other_(other), out_(options.bytes), in_(options.bytes) {
-    if (options.mode == "mpi") return;
+    if (options.plain()) return;
     ob_overlap_options wanted{};
     wanted.struct_bytes = sizeof wanted;
     wanted.core = -1;
-    wanted.mode = int(std::find(std::begin(kModes), std::end(kModes), options.mode) - kModes);
+    wanted.mode = options.number;
     or_abort(ob_overlap_attach(MPI_COMM_WORLD, &wanted, &runtime_));
     or_abort(ob_overlap_moves(runtime_, MPI_COMM_WORLD, "exchange", &plan_));
     const ob_overlap_field out{out_.data(), 1, 1, {options.bytes}, {}};
@@ -153,7 +153,7 @@ int main(int argc, char** argv) {
   int provided = 0;
   int rank = 0;
   int ranks = 0;
-  const int level = options.mode == "mpi" ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE;
+  const int level = options.plain() ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE;
   MPI_Init_thread(&argc, &argv, level, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);

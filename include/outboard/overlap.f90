@@ -103,6 +103,13 @@ module outboard_overlap
       integer(c_int32_t) :: status
     end function
 
+    function ob_overlap_mode_named(name, mode) bind(c) result(status)
+      import
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int32_t), intent(inout) :: mode
+      integer(c_int32_t) :: status
+    end function
+
     function ob_overlap_attach(comm, options, runtime) bind(c, name='ob_overlap_attach_f') &
         result(status)
       import

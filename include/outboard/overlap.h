@@ -111,6 +111,12 @@ typedef struct {
 /* Describes the last failure of the calling thread. */
 ob_status ob_overlap_last_error(ob_overlap_error* error);
 
+/* Sets `mode` to the OB_OVERLAP_... of a name: "automatic", "sync", ... Threads: any.
+   OB_INVALID_ARGUMENT: no mode has this name; the message lists them. */
+ob_status ob_overlap_mode_named(const char* name, int32_t* mode);
+/* Returns the name of a mode, or NULL. Threads: any */
+const char* ob_overlap_mode_name(int32_t mode);
+
 /* Duplicates the communicator. Collective. OUTBOARD_OVERLAP (a mode's name, or proxy@CORE) and
    OUTBOARD_OVERLAP_CHECK=1 replace the options. */
 ob_status ob_overlap_attach(MPI_Comm comm, const ob_overlap_options* options,

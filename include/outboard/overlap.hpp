@@ -73,6 +73,16 @@ enum class Mode : std::int32_t {
   proxy = OB_OVERLAP_PROXY
 };
 
+/// Returns the mode with this name: "automatic", "sync", ... Throws Error for another name.
+inline Mode mode_named(const std::string& name) {
+  std::int32_t mode = 0;
+  check(ob_overlap_mode_named(name.c_str(), &mode));
+  return Mode(mode);
+}
+inline const char* to_string(Mode mode) noexcept {
+  return ob_overlap_mode_name(std::int32_t(mode));
+}
+
 /// The cells low <= i < high.
 template <int dims>
 struct Box {

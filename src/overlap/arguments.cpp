@@ -11,12 +11,10 @@ Status invalid(std::string message) { return {Code::invalid_argument, std::move(
 
 Status read_mode(const std::string& text, RuntimeOptions& options) {
   const std::string name = text.substr(0, text.find('@'));
-  const auto known = std::find(kModeNames.begin(), kModeNames.end(), name);
-  if (known == kModeNames.end())
-    return invalid(
-        "OUTBOARD_OVERLAP=" + text +
-        " (unknown mode) use automatic, sync, async, ticked, shared, proxy or proxy@CORE");
-  options.mode = Mode(known - kModeNames.begin());
+  const Result<Mode> mode = mode_named(name);
+  if (!mode.ok())
+    return invalid("OUTBOARD_OVERLAP=" + text + ": " + mode.status().message() + ", or proxy@CORE");
+  options.mode = *mode;
   if (name.size() == text.size()) return {};
   char* end = nullptr;
   const long core = std::strtol(text.c_str() + name.size() + 1, &end, 10);

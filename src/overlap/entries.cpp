@@ -108,6 +108,19 @@ ob_status ob_overlap_last_error(ob_overlap_error* error) {
   return OB_OK;
 }
 
+ob_status ob_overlap_mode_named(const char* name, int32_t* mode) {
+  if (name == nullptr || mode == nullptr) return null_handle();
+  return guarded(nullptr, [&]() -> Status {
+    OB_ASSIGN_OR_RETURN(const Mode found, mode_named(name));
+    *mode = int32_t(found);
+    return {};
+  });
+}
+
+const char* ob_overlap_mode_name(int32_t mode) {
+  return mode >= 0 && mode < kModes ? to_string(Mode(mode)) : nullptr;
+}
+
 ob_status ob_overlap_attach(MPI_Comm comm, const ob_overlap_options* options,
                             ob_overlap_runtime* runtime) {
   if (runtime == nullptr) return null_handle();

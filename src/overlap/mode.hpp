@@ -3,6 +3,9 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
+
+#include "base/status.hpp"
 
 namespace ob::overlap {
 
@@ -21,6 +24,8 @@ constexpr std::array<const char*, kModes> kModeNames{"automatic", "sync",   "asy
                                                      "ticked",    "shared", "proxy"};
 
 constexpr const char* to_string(Mode mode) noexcept { return kModeNames[std::size_t(mode)]; }
+/// Errors: invalid_argument if no mode has this name.
+Result<Mode> mode_named(const std::string& name);
 constexpr bool has_thread(Mode mode) noexcept {
   return mode == Mode::shared || mode == Mode::proxy;
 }

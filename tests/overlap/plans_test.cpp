@@ -99,6 +99,15 @@ void mismatches() {
   require(world_rank() != 1 || pair.cells[3] == 0, "the plan after the failures does not run");
 }
 
+void mode_names() {
+  for (int mode = 0; mode <= OB_OVERLAP_PROXY; ++mode)
+    require(int(api::mode_named(api::to_string(api::Mode(mode)))) == mode, "another mode");
+  require(std::string(api::to_string(api::Mode::ticked)) == "ticked", "another name");
+  require(api::to_string(api::Mode(OB_OVERLAP_PROXY + 1)) == nullptr, "a name without a mode");
+  require_failure(OB_INVALID_ARGUMENT, "mode fast (unknown) use one of automatic, sync,",
+                  [] { api::mode_named("fast"); });
+}
+
 void misuse() {
   api::Runtime runtime(MPI_COMM_WORLD, {.mode = api::Mode::shared});
   Pair pair(runtime);

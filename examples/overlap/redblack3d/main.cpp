@@ -33,10 +33,12 @@ struct Arguments {
 }
 
 overlap::Mode mode_named(const std::string& name) {
-  const char* const names[] = {"automatic", "sync", "async", "ticked", "shared", "proxy"};
-  for (int i = 0; i < 6; ++i)
-    if (name == names[i]) return overlap::Mode(i);
-  usage();
+  try {
+    return overlap::mode_named(name);
+  } catch (const overlap::Error& error) {
+    std::fprintf(stderr, "example_redblack3d: %s\n", error.what());
+    usage();
+  }
 }
 
 Arguments parse(int argc, char** argv) {

@@ -67,11 +67,6 @@ int choice(const std::string& key, const std::string& text, const char* const (&
   throw std::invalid_argument(key + " " + text + " (unknown) use one of " + known);
 }
 
-overlap::Mode mode_named(const std::string& text) {
-  return overlap::Mode(
-      choice("--mode", text, {"automatic", "sync", "async", "ticked", "shared", "proxy"}));
-}
-
 std::array<int, 2> mesh_of(const std::string& text) {
   const std::size_t cross = text.find('x');
   if (cross == std::string::npos)
@@ -99,7 +94,7 @@ Arguments parsed(int argc, char** argv) {
        [&](const std::string& v) { a.look_ahead = int(number("--look-ahead", v, 0)); }},
       {"--uneven",
        [&](const std::string& v) { a.uneven = std::uint64_t(number("--uneven", v, 0)); }},
-      {"--mode", [&](const std::string& v) { a.options.mode = mode_named(v); }},
+      {"--mode", [&](const std::string& v) { a.options.mode = overlap::mode_named(v); }},
       {"--broadcast", [&](const std::string& v) {
          a.broadcast = overlap::Broadcast(choice("--broadcast", v, {"automatic", "ring", "tree"}));
        }}};
@@ -132,7 +127,7 @@ Arguments parse(int argc, char** argv, int rank) {
   }
   try {
     return parsed(argc, argv);
-  } catch (const std::invalid_argument& mistake) {
+  } catch (const std::exception& mistake) {
     if (rank == 0) std::fprintf(stderr, "example_summa: %s, see --help\n", mistake.what());
     leave(2);
   }

@@ -101,6 +101,7 @@ _Made = ctypes.POINTER(Handle)
 # The arguments of each function. All return a status, and ob_overlap_ticks a truth value.
 PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "ob_overlap_last_error": (ctypes.POINTER(ErrorStruct),),
+    "ob_overlap_mode_named": (c_char_p, ctypes.POINTER(c_int32)),
     "ob_overlap_attach": (Comm, ctypes.POINTER(OptionsStruct), _Made),
     "ob_overlap_detach": (Handle,),
     "ob_overlap_halo": (Handle, Comm, ctypes.POINTER(HaloStruct), _Made),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from outboard.overlap import native
 from outboard.overlap.agreement import agreed
@@ -14,7 +14,7 @@ from outboard.overlap.failures import refusal
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-Mode = Literal["automatic", "sync", "async", "ticked", "shared", "proxy"]  # in the library's order
+Mode = Literal["automatic", "sync", "async", "ticked", "shared", "proxy"]
 
 # Arrays of runs that have never ended: MPI may still write to them.
 _abandoned: list[Any] = []
@@ -138,7 +138,6 @@ class Runtime:
 
 
 def _number(mode: str) -> int:
-    modes = get_args(Mode)
-    if mode not in modes:
-        raise ValueError(f'a mode "{mode}" (unknown); write one of {", ".join(modes)}')
-    return modes.index(mode)
+    number = ctypes.c_int32()
+    native.call("ob_overlap_mode_named", mode.encode(), number)
+    return number.value
