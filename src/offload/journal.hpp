@@ -4,9 +4,9 @@
 #include <atomic>
 #include <string_view>
 
+#include "base/trace.hpp"
 #include "offload/config.hpp"
 #include "offload/report.hpp"
-#include "offload/trace.hpp"
 
 namespace ob::offload {
 

@@ -71,7 +71,7 @@ void Observer::remote_run(RoutineRecord& record, const policy::Work& work,
   note_loss();
   observe_share(record, work, false, seconds);
   journal_.trace.span(record.name, "remote", span.asked_ns, span.ended_ns,
-                      timings.bytes_to + timings.bytes_from);
+                      {{"bytes", timings.bytes_to + timings.bytes_from}});
 }
 
 void Observer::trial_run(RoutineRecord& record, const policy::Work& work,
@@ -81,7 +81,7 @@ void Observer::trial_run(RoutineRecord& record, const policy::Work& work,
   record.history.observe_trial(work.shape, seconds, seconds_waited(timings));
   learn(record, work, timings, seconds, span.server);
   journal_.trace.span(record.name, "trial", span.asked_ns, span.ended_ns,
-                      timings.bytes_to + timings.bytes_from);
+                      {{"bytes", timings.bytes_to + timings.bytes_from}});
 }
 
 void Observer::local_run(RoutineRecord& record, const policy::Work& work,
@@ -92,7 +92,7 @@ void Observer::local_run(RoutineRecord& record, const policy::Work& work,
   record.rates.local.observe(work.flop / work.calls, seconds / work.calls,
                              shipped_here(record, work.flop / work.calls));
   decider_.add_local_run(took_ns);
-  journal_.trace.span(record.name, "local", started_ns, ended_ns);
+  journal_.trace.span(record.name, "local", started_ns, ended_ns, {{"bytes", 0}});
   ReportRow* const row = records_.row(record);
   count_observation(row, record.history.observe(work.shape, policy::Target::local, seconds, 0));
   note_loss();

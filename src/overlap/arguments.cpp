@@ -84,6 +84,7 @@ Result<RuntimeOptions> options_from(const ob_overlap_options* given) {
     OB_RETURN_IF_ERROR(read_mode(mode, result));
   if (const char* check = std::getenv("OUTBOARD_OVERLAP_CHECK"))
     result.check = std::strcmp(check, "1") == 0;
+  if (const char* trace = std::getenv("OUTBOARD_TRACE")) result.trace_path = trace;
   return result;
 }
 

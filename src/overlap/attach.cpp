@@ -54,6 +54,9 @@ Status Runtime::set_up(MPI_Comm comm, const Status& own) {
   OB_RETURN_IF_ERROR(agree_on(comm_, own));
   OB_RETURN_IF_ERROR(compare_modes(comm_, options_.mode));
   rank_ = comm_.rank();
+  int world_rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  timeline_.name_rank(world_rank);
   MPI_Query_thread(&level_);
   note_ = std::string("MPI provides ") + thread_level_name(level_) + ".";
   Result<ProxyCore> core = choose_proxy_core(comm_.get(), options_.workers, options_.core);
@@ -77,7 +80,7 @@ Status Runtime::start_proxy() {
   if (options_.mode == Mode::automatic) wanted = level_ == MPI_THREAD_MULTIPLE;
   if (!wanted) return {};
   const int core = options_.mode == Mode::shared ? -1 : core_.core;
-  OB_ASSIGN_OR_RETURN(proxy_, Proxy::start(core));
+  OB_ASSIGN_OR_RETURN(proxy_, Proxy::start(core, timeline_.trace()));
   return {};
 }
 

@@ -6,6 +6,7 @@
 
 #include "overlap/clock.hpp"
 #include "overlap/mpi_calls.hpp"
+#include "overlap/scoped_span.hpp"
 
 namespace ob::overlap {
 namespace {
@@ -27,8 +28,11 @@ std::uint64_t Message::signature() const noexcept {
   return hash;
 }
 
-Exchange::Exchange(std::vector<Message> messages, bool late_unpack)
-    : messages_(std::move(messages)), late_unpack_(late_unpack) {
+Exchange::Exchange(std::vector<Message> messages, bool late_unpack, Trace* trace)
+    : messages_(std::move(messages)),
+      late_unpack_(late_unpack),
+      trace_(trace),
+      times_(trace == nullptr ? 0 : messages_.size()) {
   const auto sends = std::stable_partition(messages_.begin(), messages_.end(),
                                            [](const Message& m) { return !m.sends; });
   receives_ = std::size_t(sends - messages_.begin());
@@ -60,12 +64,12 @@ bool Exchange::staged(const Message& message) const noexcept {
 }
 
 Result<std::unique_ptr<Exchange>> Exchange::create(MPI_Comm comm, std::vector<Message> messages,
-                                                   bool late_unpack) {
+                                                   bool late_unpack, Trace* trace) {
   for (const Message& message : messages)
     if (message.bytes() > INT_MAX)
       return Status(Code::unsupported, "a message of " + std::to_string(message.bytes()) +
                                            " bytes (MPI counts up to 2 GiB) use more ranks");
-  std::unique_ptr<Exchange> exchange(new Exchange(std::move(messages), late_unpack));
+  std::unique_ptr<Exchange> exchange(new Exchange(std::move(messages), late_unpack, trace));
   OB_RETURN_IF_ERROR(exchange->make_requests(comm));
   return exchange;
 }
@@ -137,21 +141,27 @@ bool Exchange::open(std::size_t message) const noexcept {
 }
 
 Status Exchange::start() {
+  if (trace_ != nullptr) std::fill_n(times_.begin(), receives_, MessageTimes{now_ns(), 0});
   if (receives_ > 0)
     OB_RETURN_IF_ERROR(mpi_status("MPI_Startall", MPI_Startall(int(receives_), requests_.data())));
   return advance().status();
 }
 
+void Exchange::pack(std::size_t message) noexcept {
+  std::byte* out = buffers_[message];
+  if (out == nullptr) return;
+  const ScopedSpan span(trace_, "pack", messages_[message].bytes());
+  for (const Region& region : messages_[message].regions) {
+    region.pack(out);
+    out += region.bytes();
+  }
+}
+
 Status Exchange::start_released() {
   for (std::size_t i = receives_; i < messages_.size(); ++i) {
     if (stages_[i].load(std::memory_order_acquire) != Stage::released) continue;
-    if (buffers_[i] != nullptr) {
-      std::byte* out = buffers_[i];
-      for (const Region& region : messages_[i].regions) {
-        region.pack(out);
-        out += region.bytes();
-      }
-    }
+    pack(i);
+    if (trace_ != nullptr) times_[i].begin_ns = now_ns();
     stages_[i].store(Stage::active, std::memory_order_relaxed);
     to_start_.fetch_sub(1, std::memory_order_relaxed);
     if (const int result = MPI_Start(&requests_[i]); result != MPI_SUCCESS) {
@@ -178,6 +188,7 @@ Result<bool> Exchange::advance() {
 }
 
 void Exchange::complete_one(std::size_t message) noexcept {
+  if (trace_ != nullptr) times_[message].end_ns = now_ns();
   if (!late_unpack_) unpack_one(message);
   last_completed_ = message;
   stages_[message].store(Stage::complete, std::memory_order_release);
@@ -201,6 +212,7 @@ Status Exchange::failure(const char* function, int result, int completed) {
 
 void Exchange::unpack_one(std::size_t message) noexcept {
   if (message >= receives_ || buffers_[message] == nullptr) return;
+  const ScopedSpan span(trace_, "unpack", messages_[message].bytes());
   const std::byte* in = buffers_[message];
   for (const Region& region : messages_[message].regions) {
     region.unpack(in);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "base/trace.hpp"
 #include "overlap/region.hpp"
 
 namespace ob::overlap {
@@ -30,14 +31,21 @@ struct Message {
   std::uint64_t signature() const noexcept;
 };
 
+/// The time from the start of a message until its end was seen [ns].
+struct MessageTimes {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
 /// Runs the messages again and again. Threads: one at a time drives (start, advance); release() and
 /// the questions are for any thread.
 class Exchange {
  public:
   /// @param late_unpack receives stay in their buffers until unpack()
+  /// @param trace for spans and times(), or null
   /// Errors: unsupported if a message has 2 GiB or more.
   static Result<std::unique_ptr<Exchange>> create(MPI_Comm comm, std::vector<Message> messages,
-                                                  bool late_unpack);
+                                                  bool late_unpack, Trace* trace);
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -63,6 +71,10 @@ class Exchange {
   bool arrived() const noexcept { return arriving_ == 0; }
   /// Returns true if the message is not complete.
   bool open(std::size_t message) const noexcept;
+  /// Returns the times of a message in the last run, if there is a trace.
+  /// @pre !open(message)
+  const MessageTimes& times(std::size_t message) const noexcept { return times_[message]; }
+  Trace* trace() const noexcept { return trace_; }
   /// Returns the number of the message that was completed last.
   std::size_t last_completed() const noexcept { return last_completed_; }
   /// Returns the message that failed, or -1.
@@ -77,10 +89,11 @@ class Exchange {
  private:
   enum class Stage : std::uint8_t { complete, held, follows, released, active };
 
-  Exchange(std::vector<Message> messages, bool late_unpack);
+  Exchange(std::vector<Message> messages, bool late_unpack, Trace* trace);
   bool staged(const Message& message) const noexcept;
   Status make_requests(MPI_Comm comm);
   Stage first_stage(std::size_t message, bool hold_sends) const noexcept;
+  void pack(std::size_t message) noexcept;
   Status start_released();
   void complete_one(std::size_t message) noexcept;
   void unpack_one(std::size_t message) noexcept;
@@ -88,6 +101,8 @@ class Exchange {
 
   std::vector<Message> messages_;
   bool late_unpack_;
+  Trace* trace_;
+  std::vector<MessageTimes> times_;  ///< empty without a trace
   std::size_t receives_ = 0;
   std::unique_ptr<std::byte[]> memory_;
   std::vector<std::byte*> buffers_;  ///< null for messages in place

@@ -11,10 +11,10 @@ MovePlan::MovePlan(std::string name, Communicator comm, int world_rank)
   add_run(Run::Done::when_all_moved);
 }
 
-Status MovePlan::commit(bool check, std::vector<Mode> candidates) {
+Status MovePlan::commit(bool check, std::vector<Mode> candidates, Trace* trace) {
   if (committed()) return Status(Code::invalid_argument, "the plan is committed already");
   OB_RETURN_IF_ERROR(agree(comm().get(), described_, description()));
-  auto made = Exchange::create(comm().get(), std::move(described_), check);
+  auto made = Exchange::create(comm().get(), std::move(described_), check, trace);
   // One rank may have no memory for what the others have.
   OB_RETURN_IF_ERROR(agree(comm().get(), {}, made.status()));
   exchange_ = std::move(made).value();

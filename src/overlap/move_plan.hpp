@@ -26,7 +26,7 @@ class MovePlan final : public Plan {
   std::optional<Cells> cells;
 
   /// Compares both ends of each message and makes the requests. Collective.
-  Status commit(bool check, std::vector<Mode> candidates) override;
+  Status commit(bool check, std::vector<Mode> candidates, Trace* trace) override;
 
   // --- one run ---
   /// Errors: the failure of an earlier run.

@@ -64,14 +64,14 @@ Status PanelPlan::add(int owner, const FieldView& field) {
   return {};
 }
 
-Status PanelPlan::commit(bool check, std::vector<Mode> candidates) {
+Status PanelPlan::commit(bool check, std::vector<Mode> candidates, Trace* trace) {
   if (committed()) return refusal("the plan is committed already");
   check_ = check;
   OB_RETURN_IF_ERROR(agree(comm().get(), {}, description()));
   OB_RETURN_IF_ERROR(compare());
   find_kinds();
   // One rank may have no memory for what the others have.
-  OB_RETURN_IF_ERROR(agree(comm().get(), {}, make_buffers()));
+  OB_RETURN_IF_ERROR(agree(comm().get(), {}, make_buffers(trace)));
   waited_for_.assign(std::size_t(comm().size()), 0);
   set_candidates(std::move(candidates));
   return {};
@@ -106,7 +106,7 @@ void PanelPlan::find_kinds() {
   }
 }
 
-Status PanelPlan::make_buffers() {
+Status PanelPlan::make_buffers(Trace* trace) {
   std::size_t most = 0;
   for (const Panel& panel : panels_) most = std::max(most, whole_pages(panel.bytes));
   buffers_.resize(runs().size());
@@ -122,7 +122,7 @@ Status PanelPlan::make_buffers() {
     buffers_[i].wire = buffers_[i].panel + (copies - 1) * most;
     for (const Kind& kind : kinds_) {
       OB_ASSIGN_OR_RETURN(auto exchange,
-                          Exchange::create(comm().get(), messages_of(kind, i), false));
+                          Exchange::create(comm().get(), messages_of(kind, i), false, trace));
       buffers_[i].exchanges.push_back(std::move(exchange));
     }
   }

@@ -32,7 +32,7 @@ class PanelPlan final : public Plan {
   /// Adds the next panel. Elements are those of the owner; elsewhere its data is not used.
   Status add(int owner, const FieldView& panel);
   /// Compares the panels of all ranks, and makes buffers and requests. Collective.
-  Status commit(bool check, std::vector<Mode> candidates) override;
+  Status commit(bool check, std::vector<Mode> candidates, Trace* trace) override;
 
   // --- one panel ---
   /// Errors: invalid_argument if `panel` is neither the next one nor 0, or if the program has not
@@ -82,7 +82,7 @@ class PanelPlan final : public Plan {
 
   void find_kinds();
   Status compare() const;
-  Status make_buffers();
+  Status make_buffers(Trace* trace);
   std::vector<Message> messages_of(const Kind& kind, std::size_t buffer) const;
   Result<std::size_t> buffer_of(std::int64_t panel, State state) const;
   Digest contents(const Buffer& buffer) const;

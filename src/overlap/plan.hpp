@@ -51,7 +51,8 @@ class Plan {
   /// Keeps the first failure of a description for commit(), and returns `status`.
   Status keep(const Status& status);
   /// Compares the descriptions of all ranks and makes the requests. Collective.
-  virtual Status commit(bool check, std::vector<Mode> candidates) = 0;
+  /// @param trace or null
+  virtual Status commit(bool check, std::vector<Mode> candidates, Trace* trace) = 0;
 
   const std::vector<std::unique_ptr<Run>>& runs() const noexcept { return runs_; }
   /// Returns true if all runs are over.

@@ -25,8 +25,8 @@ constexpr double kSocketBytes = 256 * 1024;  ///< what the kernel sends without 
 
 }  // namespace
 
-Result<std::unique_ptr<Proxy>> Proxy::start(int core) {
-  std::unique_ptr<Proxy> proxy(new Proxy(core));
+Result<std::unique_ptr<Proxy>> Proxy::start(int core, Trace* trace) {
+  std::unique_ptr<Proxy> proxy(new Proxy(core, trace));
   proxy->thread_ = quiet_thread([p = proxy.get()] { p->work(); });
   if (!proxy->thread_.joinable())
     return Status(Code::unavailable, "no thread for the proxy (the system refuses)");
@@ -61,6 +61,7 @@ void Proxy::work() {
   ::prctl(PR_SET_NAME, "ob-overlap");
   ::prctl(PR_SET_TIMERSLACK, 1000);  // the kernel's 50 us would double the short naps
   if (core_ >= 0) pin_to_core(core_);
+  if (timeline_.trace() != nullptr) timeline_.trace()->name_thread("proxy");
   std::int64_t idle_since = now_ns();
   while (!stop_.load(std::memory_order_acquire)) {
     const std::uint32_t seen = bell_.rings();
@@ -85,7 +86,10 @@ bool Proxy::take_posted() {
   bool ended = false;
   while (first != nullptr) {
     Run* const run = std::exchange(first, first->next_posted);
-    const Run::Progress progress = run->begin();
+    const Run::Progress progress = [&] {
+      const ScopedSpan span(timeline_.trace(), "start", std::size_t(run->exchange()->bytes()));
+      return run->begin();
+    }();
     ended |= progress.done || progress.over;
     if (!progress.over) active_.push_back(run);
   }
@@ -94,6 +98,8 @@ bool Proxy::take_posted() {
 }
 
 bool Proxy::drive_all() {
+  if (active_.empty()) return false;
+  const std::int64_t since = timeline_.now();
   bool moved = false;
   bool ended = false;
   const auto over = std::remove_if(active_.begin(), active_.end(), [&](Run* run) {
@@ -103,6 +109,7 @@ bool Proxy::drive_all() {
     return progress.over;
   });
   active_.erase(over, active_.end());
+  timeline_.tested(since, moved || ended);
   if (!ended) return moved;
   processor_ns_.store(thread_time_ns(), std::memory_order_relaxed);
   ended_.ring();
@@ -110,12 +117,13 @@ bool Proxy::drive_all() {
 }
 
 void Proxy::rest(std::uint32_t seen, std::int64_t idle_since) {
-  if (active_.empty())
-    bell_.wait(seen, kForever);
-  else if (!has_core())
+  if (active_.empty()) return void(bell_.wait(seen, kForever));
+  const std::int64_t since = timeline_.now();
+  if (!has_core())
     bell_.wait(seen, nap_ns());
   else if (now_ns() - idle_since > kPoll)
     bell_.wait(seen, kShortNap);
+  timeline_.napped(since);
 }
 
 std::int64_t Proxy::nap_ns() const noexcept {

@@ -9,6 +9,7 @@
 
 #include "base/status.hpp"
 #include "overlap/doorbell.hpp"
+#include "overlap/proxy_timeline.hpp"
 #include "overlap/run.hpp"
 
 namespace ob::overlap {
@@ -17,8 +18,9 @@ namespace ob::overlap {
 class Proxy {
  public:
   /// @param core the core of its own, or -1: then it naps longer, since each wake-up costs a worker
+  /// @param trace or null
   /// Errors: unavailable if the process gets no thread.
-  static Result<std::unique_ptr<Proxy>> start(int core);
+  static Result<std::unique_ptr<Proxy>> start(int core, Trace* trace);
   /// Ends the thread. Runs that are under way stop where they are.
   ~Proxy();
   Proxy(const Proxy&) = delete;
@@ -38,7 +40,7 @@ class Proxy {
   double processor_s() const noexcept { return double(processor_ns_.load()) * 1e-9; }
 
  private:
-  explicit Proxy(int core) : core_(core) {}
+  Proxy(int core, Trace* trace) : core_(core), timeline_(trace) {}
   void work();
   bool take_posted();
   bool drive_all();
@@ -48,6 +50,7 @@ class Proxy {
   bool has_core() const noexcept { return own_core() || waiting_.load(); }
 
   const int core_;
+  ProxyTimeline timeline_;
   Doorbell bell_;   ///< something to do
   Doorbell ended_;  ///< a run is done or over; of the proxy, since the run may be gone by then
   std::atomic<Run*> inbox_{nullptr};

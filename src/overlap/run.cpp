@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "overlap/clock.hpp"
+#include "overlap/scoped_span.hpp"
 
 namespace ob::overlap {
 
@@ -19,7 +20,10 @@ void Run::prepare(Exchange& exchange, Mode mode, bool hold_sends, const Region* 
 }
 
 Run::Progress Run::begin() noexcept {
-  if (source_ != nullptr) source_->pack(packed_);
+  if (source_ != nullptr) {
+    const ScopedSpan span(exchange_->trace(), "pack", source_->bytes());
+    source_->pack(packed_);
+  }
   return progress(exchange_->start(), true);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/status.hpp"
+#include "base/trace.hpp"
 #include "overlap/exchange.hpp"
 #include "overlap/mode.hpp"
 
@@ -56,6 +57,7 @@ class Run {
   double rate() const noexcept { return rate_; }
 
   Run* next_posted = nullptr;  ///< the link of the proxy's inbox
+  TracePoint traced_start;     ///< the program's call of start(); empty without a trace
 
  private:
   Progress progress(Status status, bool moved) noexcept;

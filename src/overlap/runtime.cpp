@@ -64,6 +64,7 @@ Status Runtime::destroy_plan(Plan* plan) {
     return Status(Code::invalid_argument, "the plan does not belong to the runtime");
   const Status settled = settle(*plan);
   if (!plan->over()) return settled;  // stuck: MPI and the proxy still use its memory
+  for (const auto& run : plan->runs()) timeline_.ended(*run);
   plans_.erase(found);
   return settled;
 }
@@ -77,7 +78,7 @@ Status Runtime::settle(Plan& plan) {
 
 Status Runtime::commit(Plan& plan) {
   OB_RETURN_IF_ERROR(check_thread());
-  return plan.commit(options_.check, candidates());
+  return plan.commit(options_.check, candidates(), timeline_.trace());
 }
 
 Status Runtime::check_thread() const {
@@ -136,6 +137,7 @@ void Runtime::launch(Run& run) {
 }
 
 Status Runtime::start(MovePlan& plan, bool hold_sends) {
+  const std::int64_t entered = timeline_.entered();
   OB_RETURN_IF_ERROR(check_thread());
   if (!plan.committed())
     return Status(Code::invalid_argument, "start before commit, call commit once");
@@ -148,10 +150,12 @@ Status Runtime::start(MovePlan& plan, bool hold_sends) {
   Status status;
   if (mode == Mode::sync && !hold_sends) status = drive_until(plan, plan.run(), &Run::over);
   plan.add_start(plan.run(), seconds_since(begin));
+  timeline_.started(plan.name(), plan.run(), entered);
   return status;
 }
 
 Status Runtime::start(PanelPlan& plan, std::int64_t panel) {
+  const std::int64_t entered = timeline_.entered();
   OB_RETURN_IF_ERROR(check_thread());
   OB_RETURN_IF_ERROR(plan.check_start(panel));
   OB_ASSIGN_OR_RETURN(const Mode mode, next_mode(plan));
@@ -163,6 +167,7 @@ Status Runtime::start(PanelPlan& plan, std::int64_t panel) {
   Status status;
   if (mode == Mode::sync) status = drive_until(plan, run, &Run::over);
   plan.add_start(run, seconds_since(begin));
+  timeline_.started(plan.name(), run, entered);
   return status;
 }
 
@@ -174,6 +179,7 @@ Status Runtime::wait(PanelPlan& plan, std::int64_t panel) {
   const bool serialized = has_thread(run->mode()) && level_ < MPI_THREAD_MULTIPLE;
   OB_RETURN_IF_ERROR(await(plan, *run, serialized ? &Run::over : &Run::done));
   plan.add_wait(*run, seconds_since(begin));
+  timeline_.waited(plan.name(), *run, begin);
   return plan.finish(panel);
 }
 
@@ -183,6 +189,7 @@ bool Runtime::ticks(const Plan& plan) noexcept {
 }
 
 Status Runtime::ready(MovePlan& plan, const Box& box) {
+  const std::int64_t entered = timeline_.entered();
   OB_RETURN_IF_ERROR(check_thread());
   if (!plan.under_way()) return Status(Code::invalid_argument, "ready outside of start and wait");
   OB_RETURN_IF_ERROR(plan.ready(box));
@@ -193,13 +200,15 @@ Status Runtime::ready(MovePlan& plan, const Box& box) {
   }
   if (run.mode() == Mode::sync && !plan.exchange().any_held())
     return drive_until(plan, run, &Run::over);
-  poll();
+  timeline_.called("ready", poll(), entered);
   return {};
 }
 
 Status Runtime::tick() {
   if (ticked_.load(std::memory_order_relaxed) == 0) return {};
-  if (check_thread().ok()) poll();
+  if (!check_thread().ok()) return {};
+  const std::int64_t entered = timeline_.entered();
+  timeline_.called("tick", poll(), entered);
   return {};
 }
 
@@ -227,6 +236,7 @@ Status Runtime::wait(MovePlan& plan) {
   plan.release_all();
   OB_RETURN_IF_ERROR(await(plan, plan.run(), &Run::over));
   plan.add_wait(plan.run(), seconds_since(begin));
+  timeline_.waited(plan.name(), plan.run(), begin);
   return plan.finish();
 }
 

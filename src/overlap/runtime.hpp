@@ -14,6 +14,7 @@
 #include "overlap/move_plan.hpp"
 #include "overlap/panel_plan.hpp"
 #include "overlap/proxy.hpp"
+#include "overlap/timeline.hpp"
 
 namespace ob::overlap {
 
@@ -26,6 +27,7 @@ struct RuntimeOptions {
   /// Called when a run has not moved for patience_s; MPI_Abort otherwise.
   void (*on_stuck)(const char* report, void* context) = nullptr;
   void* context = nullptr;
+  std::string trace_path;  ///< without the process id; empty: no trace
 };
 
 /// Threads: start(), ready() and wait() come from one thread at a time. tick() may come from any.
@@ -70,7 +72,8 @@ class Runtime {
   void on_finalize();
 
  private:
-  explicit Runtime(const RuntimeOptions& options) : options_(options) {}
+  explicit Runtime(const RuntimeOptions& options)
+      : options_(options), timeline_(options.trace_path) {}
   Status set_up(MPI_Comm comm, const Status& own);
   Status start_proxy();
   Status check_thread() const;
@@ -90,6 +93,7 @@ class Runtime {
   bool thread_permitted() const noexcept { return level_ >= MPI_THREAD_SERIALIZED; }
 
   RuntimeOptions options_;
+  Timeline timeline_;
   Communicator comm_;
   int rank_ = 0;
   int level_ = MPI_THREAD_SINGLE;

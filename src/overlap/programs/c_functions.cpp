@@ -30,47 +30,52 @@ MPI_Comm communicator_of(const A&... arguments) {
 }
 
 /// Wraps a function that starts a message of `count` elements of `type`.
-template <auto Pmpi>
+template <auto Pmpi, Function function>
 struct Message;
-template <class Buffer, class... A, int (*Pmpi)(Buffer, int, MPI_Datatype, A...)>
-struct Message<Pmpi> {
-  static int call(Buffer buffer, int count, MPI_Datatype type, A... more) {
+template <class Buffer, class... A, int (*Pmpi)(Buffer, int, MPI_Datatype, int, A...),
+          Function function>
+struct Message<Pmpi, function> {
+  static int call(Buffer buffer, int count, MPI_Datatype type, int peer, A... more) {
     const Nesting nesting;
-    const int rc = Pmpi(buffer, count, type, more...);
+    const Call call = call_of(function);
+    const int rc = Pmpi(buffer, count, type, peer, more...);
     if (rc == MPI_SUCCESS && nesting.outermost())
-      note_message(*last_of(more...), count, type, communicator_of(more...));
+      note_message(*last_of(more...), count, type, peer, communicator_of(more...), call);
     return rc;
   }
 };
 
 /// Wraps a function that starts a collective operation.
-template <auto Pmpi>
+template <auto Pmpi, Function function>
 struct Collective;
-template <class... A, int (*Pmpi)(A...)>
-struct Collective<Pmpi> {
+template <class... A, int (*Pmpi)(A...), Function function>
+struct Collective<Pmpi, function> {
   static int call(A... arguments) {
     const Nesting nesting;
+    const Call call = call_of(function);
     const int rc = Pmpi(arguments...);
     if (rc == MPI_SUCCESS && nesting.outermost())
-      Layer::instance().started(
-          {.request = *last_of(arguments...), .is_asked = may_ask(communicator_of(arguments...))});
+      Layer::instance().started({.request = *last_of(arguments...),
+                                 .call = call,
+                                 .is_asked = may_ask(communicator_of(arguments...))});
     return rc;
   }
 };
 
 /// Wraps a collective operation that computes with an MPI_Op.
-template <auto Pmpi>
+template <auto Pmpi, Function function>
 struct Reduction;
-template <class... A, int (*Pmpi)(A...)>
-struct Reduction<Pmpi> {
+template <class... A, int (*Pmpi)(A...), Function function>
+struct Reduction<Pmpi, function> {
   static int call(A... arguments) {
     const auto operation = std::get<kOperationArgument>(std::tie(arguments...));
-    if (!is_made_by_program(operation)) return Collective<Pmpi>::call(arguments...);
+    if (!is_made_by_program(operation)) return Collective<Pmpi, function>::call(arguments...);
     const Nesting nesting;
     if (!nesting.outermost()) return Pmpi(arguments...);
     CodeStart code;
+    const Call call = call_of(function);
     const int rc = Pmpi(arguments...);
-    if (rc == MPI_SUCCESS) code.started(*last_of(arguments...));
+    if (rc == MPI_SUCCESS) code.started(*last_of(arguments...), call);
     return rc;
   }
 };
@@ -102,16 +107,20 @@ int finalize() {
 
 int start(MPI_Request* request) {
   const Nesting nesting;
+  const Call call = call_of(kStart);
   const int rc = PMPI_Start(request);
-  if (rc == MPI_SUCCESS && nesting.outermost()) note_persistent(*request);
+  if (rc == MPI_SUCCESS && nesting.outermost()) note_persistent(*request, call);
   return rc;
 }
 
 int startall(int count, MPI_Request* requests) {
   const Nesting nesting;
+  Call call = call_of(kStartall);
   const int rc = PMPI_Startall(count, requests);
-  if (rc == MPI_SUCCESS && nesting.outermost())
-    for (int i = 0; i < count; ++i) note_persistent(requests[i]);
+  for (int i = 0; rc == MPI_SUCCESS && nesting.outermost() && i < count; ++i) {
+    note_persistent(requests[i], call);
+    call.is_written = true;
+  }
   return rc;
 }
 
@@ -206,26 +215,26 @@ int testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Stat
   return rc;
 }
 
-struct Function {
+struct Replacement {
   const char* name;
   void* replacement;
 };
 
 #define OB_MESSAGE(upper, lower, n) \
-  {"MPI_" #upper, reinterpret_cast<void*>(&Message<&PMPI_##upper>::call)},
+  {"MPI_" #upper, reinterpret_cast<void*>(&Message<&PMPI_##upper, k##upper>::call)},
 #define OB_COLLECTIVE(upper, lower, n) \
-  {"MPI_" #upper, reinterpret_cast<void*>(&Collective<&PMPI_##upper>::call)},
+  {"MPI_" #upper, reinterpret_cast<void*>(&Collective<&PMPI_##upper, k##upper>::call)},
 #define OB_REDUCTION(upper, lower, n) \
-  {"MPI_" #upper, reinterpret_cast<void*>(&Reduction<&PMPI_##upper>::call)},
+  {"MPI_" #upper, reinterpret_cast<void*>(&Reduction<&PMPI_##upper, k##upper>::call)},
 #define OB_OTHER(upper, lower, n) {"MPI_" #upper, reinterpret_cast<void*>(&lower)},
 
-const Function kFunctions[] = {OB_MPI_MESSAGES(OB_MESSAGE) OB_MPI_COLLECTIVES(OB_COLLECTIVE)
-                                   OB_MPI_REDUCTIONS(OB_REDUCTION) OB_MPI_OTHERS(OB_OTHER)};
+const Replacement kFunctions[] = {OB_MPI_MESSAGES(OB_MESSAGE) OB_MPI_COLLECTIVES(OB_COLLECTIVE)
+                                      OB_MPI_REDUCTIONS(OB_REDUCTION) OB_MPI_OTHERS(OB_OTHER)};
 
 }  // namespace
 
 void* c_function(const char* name) {
-  for (const Function& function : kFunctions)
+  for (const Replacement& function : kFunctions)
     if (std::strcmp(function.name, name) == 0) return function.replacement;
   return nullptr;
 }

@@ -8,6 +8,15 @@
 
 namespace ob::overlap {
 
+/// A place in the program, by its object and the offset in it.
+struct Place {
+  std::string object;  ///< empty: not known
+  std::uintptr_t offset = 0;
+  std::string symbol;  ///< empty: not known
+};
+/// @param place the return address of a call
+Place describe(std::uintptr_t place);
+
 /// The calls of one completion function from one place in the program.
 struct CallSite {
   const char* function = "";
@@ -31,8 +40,5 @@ class CallSites {
   std::mutex lock_;
   std::map<std::uintptr_t, CallSite> sites_;
 };
-
-/// Returns `text` as a JSON string.
-std::string json_text(const std::string& text);
 
 }  // namespace ob::overlap

@@ -42,25 +42,38 @@ void Completion::finish(const int* indices, int count, int first, bool all) noex
     return all || !taken.is_held() ||
            std::find(indices, indices + count, first + taken.index) != indices + count;
   };
+  const auto done = std::partition(taken_.begin(), taken_.end(),
+                                   [&](const Taken& taken) { return !is_done(taken); });
+  if (done == taken_.end()) return;
   CallSite call{function_, 1, 0, 0, 0, now - arrived_ns_};
   std::int64_t first_start = arrived_ns_;
   std::int64_t last_done = 0;
-  const auto moves_on = std::remove_if(taken_.begin(), taken_.end(), [&](const Taken& taken) {
-    if (!is_done(taken)) return false;
-    const Operation& operation = taken.operation;
+  for (auto at = done; at != taken_.end(); ++at) {
+    const Operation& operation = at->operation;
     if (operation.runs_code) layer_.operations().release();
     ++call.operations;
     call.bytes += operation.bytes;
-    if (!operation.driven) return true;  // nobody saw whether it moved before this call
+    if (!operation.driven) continue;  // nobody saw whether it moved before this call
     first_start = std::min(first_start, operation.start_ns);
-    const std::int64_t done = operation.done_ns == 0 ? arrived_ns_ : operation.done_ns;
-    last_done = std::max(last_done, std::min(done, arrived_ns_));
-    return true;
-  });
-  taken_.erase(moves_on, taken_.end());
-  if (call.operations == 0) return;
+    const std::int64_t seen = operation.done_ns == 0 ? arrived_ns_ : operation.done_ns;
+    last_done = std::max(last_done, std::min(seen, arrived_ns_));
+  }
   call.hidden_ns = std::max<std::int64_t>(0, last_done - first_start);
   layer_.completed(place_, call, now);
+  trace(call, now, {done, taken_.end()});
+  taken_.erase(done, taken_.end());
+}
+
+void Completion::trace(const CallSite& call, std::int64_t now,
+                       std::span<const Taken> done) noexcept {
+  if (!layer_.trace().wanted()) return;
+  try {
+    std::vector<Operation> operations;
+    for (const Taken& taken : done) operations.push_back(taken.operation);
+    layer_.trace().completed(place_, call, now, operations);
+  } catch (...) {
+    // Without memory, the call is missing in the trace.
+  }
 }
 
 }  // namespace ob::overlap

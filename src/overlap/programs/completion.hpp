@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "overlap/programs/layer.hpp"
@@ -54,6 +55,7 @@ class Completion {
   void take(int index, MPI_Request request, const MPI_Request* at, const MPI_Fint* at_fortran,
             MPI_Fint before) noexcept;
   void finish(const int* indices, int count, int first, bool all) noexcept;
+  void trace(const CallSite& call, std::int64_t now, std::span<const Taken> done) noexcept;
 
   Layer& layer_;
   const std::uintptr_t place_;

@@ -24,15 +24,11 @@ namespace {
 static_assert(std::is_same_v<MPI_Fint, int>);
 constexpr int kFirst = 1;
 
-#define OB_NAME(upper, lower, n) k##upper,
-enum Name { OB_MPI_INTERCEPTED(OB_NAME) };
-#undef OB_NAME
-
 /// The function of MPI for a name. `f08` is true for those of the module mpi_f08.
-template <int name, bool f08>
+template <Function name, bool f08>
 void* original = nullptr;
 
-template <int name, bool f08, class... A>
+template <Function name, bool f08, class... A>
 void call_original(A*... arguments) {
   reinterpret_cast<void (*)(A * ...)>(original<name, f08>)(arguments...);
 }
@@ -63,36 +59,37 @@ MPI_Fint value_at(const void* argument) { return *static_cast<const MPI_Fint*>(a
 
 enum class Kind { message, collective, reduction };
 
-template <int name, bool f08, Kind kind, class Indices>
+template <Function name, bool f08, Kind kind, class Indices>
 struct Starts;
 /// Wraps a function that starts an operation. The last arguments are the communicator, the request
 /// and the error.
-template <int name, bool f08, Kind kind, std::size_t... I>
+template <Function name, bool f08, Kind kind, std::size_t... I>
 struct Starts<name, f08, kind, std::index_sequence<I...>> {
-  static void call(Address<I>... arguments) {
+  static void start(Address<I>... arguments) {
     const Nesting nesting;
     auto all = std::make_tuple(arguments...);
     ErrorCode error(std::get<sizeof...(I) - 1>(all));
     std::get<sizeof...(I) - 1>(all) = error.get();
-    const auto start = [&] { call_original<name, f08>(std::get<I>(all)...); };
+    const auto run = [&] { call_original<name, f08>(std::get<I>(all)...); };
+    const Call call = call_of(name);
     const auto request = [&] { return request_of(std::get<sizeof...(I) - 2>(all)); };
     if constexpr (kind == Kind::reduction) {
       const MPI_Op operation = PMPI_Op_f2c(value_at(std::get<kOperationArgument>(all)));
       if (nesting.outermost() && is_made_by_program(operation)) {
         CodeStart code;
-        start();
-        if (error.ok()) code.started(request());
+        run();
+        if (error.ok()) code.started(request(), call);
         return;
       }
     }
-    start();
+    run();
     if (!error.ok() || !nesting.outermost()) return;
     const MPI_Comm comm = PMPI_Comm_f2c(value_at(std::get<sizeof...(I) - 3>(all)));
     if constexpr (kind == Kind::message)
       note_message(request(), value_at(std::get<1>(all)), PMPI_Type_f2c(value_at(std::get<2>(all))),
-                   comm);
+                   value_at(std::get<3>(all)), comm, call);
     else
-      Layer::instance().started({.request = request(), .is_asked = may_ask(comm)});
+      Layer::instance().started({.request = request(), .call = call, .is_asked = may_ask(comm)});
   }
 };
 
@@ -140,16 +137,21 @@ template <bool f08>
 void Start(MPI_Fint* request, void* ierror) {
   const Nesting nesting;
   ErrorCode error(ierror);
+  const Call call = call_of(kStart);
   call_original<kStart, f08>(request, error.get());
-  if (error.ok()) note_persistent(request_of(request));
+  if (error.ok()) note_persistent(request_of(request), call);
 }
 
 template <bool f08>
 void Startall(MPI_Fint* count, MPI_Fint* requests, void* ierror) {
   const Nesting nesting;
   ErrorCode error(ierror);
+  Call call = call_of(kStartall);
   call_original<kStartall, f08>(count, requests, error.get());
-  for (int i = 0; error.ok() && i < *count; ++i) note_persistent(request_of(requests + i));
+  for (int i = 0; error.ok() && i < *count; ++i) {
+    note_persistent(request_of(requests + i), call);
+    call.is_written = true;
+  }
 }
 
 void add_all(Completion& completion, int count, const MPI_Fint* requests) {
@@ -256,16 +258,16 @@ void Testsome(MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done, MPI_Fint* ind
     completion.finish(indices, *done, kFirst);
 }
 
-struct Function {
+struct Replacement {
   const char* name;
   void* replacement;
   void** original;
 };
 
-template <int name, bool f08, Kind kind, std::size_t arguments>
+template <Function name, bool f08, Kind kind, std::size_t arguments>
 void* starts() {
   using Wrapper = Starts<name, f08, kind, std::make_index_sequence<arguments>>;
-  return reinterpret_cast<void*>(&Wrapper::call);
+  return reinterpret_cast<void*>(&Wrapper::start);
 }
 
 #define OB_START(upper, lower, n, kind)                                                \
@@ -281,9 +283,9 @@ void* starts() {
 }  // namespace
 
 void* fortran_function(const char* name, void* mpi_function) {
-  static const Function functions[] = {OB_MPI_MESSAGES(OB_MESSAGE) OB_MPI_COLLECTIVES(OB_COLLECTIVE)
-                                           OB_MPI_REDUCTIONS(OB_REDUCTION) OB_MPI_OTHERS(OB_OTHER)};
-  for (const Function& function : functions) {
+  static const Replacement functions[] = {OB_MPI_MESSAGES(OB_MESSAGE) OB_MPI_COLLECTIVES(
+      OB_COLLECTIVE) OB_MPI_REDUCTIONS(OB_REDUCTION) OB_MPI_OTHERS(OB_OTHER)};
+  for (const Replacement& function : functions) {
     if (std::strcmp(function.name, name) != 0) continue;
     *function.original = mpi_function;
     return function.replacement;

@@ -52,21 +52,36 @@ CodeStart::~CodeStart() {
   if (!started_) Layer::instance().operations().release();
 }
 
-void CodeStart::started(MPI_Request request) noexcept {
-  started_ = Layer::instance().started({.request = request, .runs_code = true});
+void CodeStart::started(MPI_Request request, const Call& call) noexcept {
+  started_ = Layer::instance().started({.request = request, .call = call, .runs_code = true});
 }
 
-void note_message(MPI_Request request, std::int64_t count, MPI_Datatype type,
-                  MPI_Comm comm) noexcept {
+const char* name_of(Function function) noexcept {
+#define OB_FUNCTION(upper, lower, n) "MPI_" #upper,
+  static constexpr const char* kNames[] = {OB_MPI_INTERCEPTED(OB_FUNCTION)};
+#undef OB_FUNCTION
+  return kNames[function];
+}
+
+Call call_of(Function function) noexcept {
+  return Layer::instance().trace().call(name_of(function));
+}
+
+void note_message(MPI_Request request, std::int64_t count, MPI_Datatype type, int peer,
+                  MPI_Comm comm, const Call& call) noexcept {
   int size = 0;
   if (PMPI_Type_size(type, &size) != MPI_SUCCESS || size < 0) return;
   const std::int64_t bytes = count * size;
   if (bytes >= kSmallestMessage)
-    Layer::instance().started({.request = request, .bytes = bytes, .is_asked = may_ask(comm)});
+    Layer::instance().started({.request = request,
+                               .bytes = bytes,
+                               .peer = peer,
+                               .call = call,
+                               .is_asked = may_ask(comm)});
 }
 
-void note_persistent(MPI_Request request) noexcept {
-  Layer::instance().started({.request = request, .is_asked = may_ask(MPI_COMM_NULL)});
+void note_persistent(MPI_Request request, const Call& call) noexcept {
+  Layer::instance().started({.request = request, .call = call, .is_asked = may_ask(MPI_COMM_NULL)});
 }
 
 }  // namespace ob::overlap

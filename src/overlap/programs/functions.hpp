@@ -6,11 +6,21 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "overlap/programs/intercepted.hpp"
+#include "overlap/programs/operations.hpp"
+
 namespace ob::overlap {
 
 /// Shorter messages are not watched. Most MPIs send them eagerly, and to watch them would cost more
 /// than it gains.   Unit: bytes
 inline constexpr std::int64_t kSmallestMessage = 16 * 1024;
+
+#define OB_FUNCTION(upper, lower, n) k##upper,
+enum Function : int { OB_MPI_INTERCEPTED(OB_FUNCTION) };
+#undef OB_FUNCTION
+
+/// Returns the name of a function in C, also for those of Fortran.
+const char* name_of(Function function) noexcept;
 
 /// Notes how deep a thread is in functions of the layer, because the functions of some MPIs for
 /// Fortran call those for C.
@@ -46,18 +56,22 @@ class CodeStart {
   ~CodeStart();
   CodeStart(const CodeStart&) = delete;
   CodeStart& operator=(const CodeStart&) = delete;
-  void started(MPI_Request request) noexcept;
+  void started(MPI_Request request, const Call& call) noexcept;
 
  private:
   bool started_ = false;
 };
 
+/// Returns the call of a function that starts operations, before it starts them.
+Call call_of(Function function) noexcept;
+
 /// Notes a message that has started, if it is large enough.
-void note_message(MPI_Request request, std::int64_t count, MPI_Datatype type,
-                  MPI_Comm comm) noexcept;
+/// @param peer its other end in `comm`
+void note_message(MPI_Request request, std::int64_t count, MPI_Datatype type, int peer,
+                  MPI_Comm comm, const Call& call) noexcept;
 
 /// Notes a persistent request that has started. Its size and its communicator are not known.
-void note_persistent(MPI_Request request) noexcept;
+void note_persistent(MPI_Request request, const Call& call) noexcept;
 
 void* c_function(const char* name);
 /// Returns the replacement of a function for Fortran, which calls `original`.

@@ -8,6 +8,7 @@
 #include <new>
 #include <string_view>
 
+#include "base/json_text.hpp"
 #include "overlap/clock.hpp"
 #include "overlap/mpi_calls.hpp"
 #include "overlap/programs/one_sided.hpp"
@@ -39,7 +40,7 @@ Layer& Layer::instance() {
   return *layer;
 }
 
-Layer::Layer() {
+Layer::Layer() : trace_(std::string(variable("OUTBOARD_TRACE"))) {
   const std::string_view mode = variable("OUTBOARD_MPI_OVERLAP");
   if (mode == "on") mode_ = Mode::on;
   if (mode == "count") mode_ = Mode::count;
@@ -80,6 +81,7 @@ void Layer::initialised(int required, int provided) {
   provided_ = provided;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   PMPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+  trace_.name_rank(rank_);
   const std::string mode(variable("OUTBOARD_MPI_OVERLAP"));
   if (!mode.empty() && mode != "auto" && mode != "on" && mode != "count")
     say("OUTBOARD_MPI_OVERLAP is '" + mode + "', which is not auto, on or count; auto it is");
@@ -127,6 +129,7 @@ void Layer::say(const std::string& sentence) const {
 bool Layer::started(Operation operation) noexcept {
   if (!active()) return false;
   operation.start_ns = now_ns();
+  trace_.started(operation);
   operations_.add(operation);
   if (!driving_.load(std::memory_order_relaxed)) return true;
   if (driver_.runs())

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "overlap/programs/call_sites.hpp"
+#include "overlap/programs/call_trace.hpp"
 #include "overlap/programs/driver.hpp"
 #include "overlap/programs/gain_trial.hpp"
 #include "overlap/programs/operations.hpp"
@@ -52,6 +53,7 @@ class Layer {
 
   Operations& operations() noexcept { return operations_; }
   Driver& driver() noexcept { return driver_; }
+  CallTrace& trace() noexcept { return trace_; }
   bool active() const noexcept { return active_.load(std::memory_order_relaxed); }
 
  private:
@@ -71,6 +73,7 @@ class Layer {
   Operations operations_;
   Driver driver_{operations_};
   CallSites sites_;
+  CallTrace trace_;
   std::mutex trial_lock_;
   GainTrial trial_;
   std::atomic<bool> driving_{true};

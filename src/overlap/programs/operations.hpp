@@ -12,10 +12,20 @@
 
 namespace ob::overlap {
 
+/// A call of the program that starts operations.
+struct Call {
+  const char* function = "";
+  std::int64_t begin_ns = 0;  ///< 0 without a trace
+  int thread = 0;
+  bool is_written = false;  ///< another operation of the call has written its span
+};
+
 /// One operation between its start and the call that completes it.
 struct Operation {
   MPI_Request request = MPI_REQUEST_NULL;
   std::int64_t bytes = 0;
+  int peer = MPI_PROC_NULL;  ///< the other end of a message
+  Call call;
   std::int64_t start_ns = 0;
   std::int64_t done_ns = 0;  ///< the time when the driver saw it complete; 0: not yet
   bool driven = false;       ///< the driver made progress for it

@@ -146,7 +146,7 @@ def order_of_calls() -> None:
 def runtimes() -> None:
     with refused(TypeError, "int is no communicator of mpi4py"):
         overlap.Runtime(3)
-    with refused(ValueError, 'mode fast (unknown)', "automatic, sync, async"):
+    with refused(ValueError, "mode fast (unknown)", "automatic, sync, async"):
         overlap.Runtime(WORLD, "fast" if FIRST else "sync")
     with refused(overlap.InvalidArgumentError, "the modes of ranks differ"):
         overlap.Runtime(WORLD, "sync" if FIRST else "async")
