@@ -66,9 +66,10 @@ module outboard_overlap
     type(c_ptr) :: context = c_null_ptr
   end type
 
-  ! name: c_loc() of a string. offsets: c_loc() of integer(c_int64_t) (4, offset_count).
+  ! name: c_loc() of a string. offsets: c_loc() of integer(c_int64_t) (4, offset_count). mask:
+  ! c_loc() of an ob_overlap_array() of integer(c_int8_t) or logical(c_bool).
   type, bind(c) :: ob_overlap_halo_options
-    integer(c_size_t) :: struct_bytes = 128
+    integer(c_size_t) :: struct_bytes = 136
     type(c_ptr) :: name = c_null_ptr
     integer(c_int64_t) :: ghost_low(ob_overlap_dims) = 0
     integer(c_int64_t) :: ghost_high(ob_overlap_dims) = 0
@@ -78,6 +79,7 @@ module outboard_overlap
     integer(c_size_t) :: offset_count = 0
     type(c_ptr) :: fields = c_null_ptr
     integer(c_size_t) :: field_count = 0
+    type(c_ptr) :: mask = c_null_ptr
   end type
 
   type, bind(c) :: ob_overlap_panel_options

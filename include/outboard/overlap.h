@@ -83,6 +83,10 @@ typedef struct {
   size_t offset_count;
   const ob_overlap_field* fields; /* of equal extents, ghost cells included */
   size_t field_count;
+  /* NULL: all cells travel. Otherwise an array of bytes with the extents of the fields and any
+     strides. Those cells travel whose byte is not 0. A cell and its copies in the ghost cells of
+     other ranks are marked alike. ob_overlap_halo reads it, and no function after it. */
+  const ob_overlap_field* mask;
 } ob_overlap_halo_options;
 
 /* The way of a panel from its owner to the other ranks. */

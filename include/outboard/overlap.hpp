@@ -26,8 +26,10 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -116,7 +118,9 @@ struct Field {
       : data(cells), extents(extent), strides(stride) {}
 
   operator ob_overlap_field() const noexcept {
-    ob_overlap_field field{data, sizeof(T), dims, {1, 1, 1, 1}, {0, 0, 0, 0}};
+    // The library does not write to the elements of what it only reads.
+    void* const cells = const_cast<std::remove_const_t<T>*>(data);
+    ob_overlap_field field{cells, sizeof(T), dims, {1, 1, 1, 1}, {0, 0, 0, 0}};
     std::copy(extents.begin(), extents.end(), field.extents);
     std::copy(strides.begin(), strides.end(), field.strides);
     return field;
@@ -278,11 +282,34 @@ struct Ghost {
   std::array<std::int64_t, dims> high;
 };
 
+/// The cells that travel: those whose byte is not 0. It has the extents of the fields.
+template <int dims>
+using Mask = Field<const std::uint8_t, dims>;
+
+/// Returns the bytes of a mask for the cells of which the sum of the global indices is even
+/// (`colour` 0) or odd (1). Element 0 of the array, often a ghost cell, has the global indices
+/// `first`.
+template <int dims>
+std::vector<std::uint8_t> checkerboard(const std::array<std::int64_t, dims>& extents,
+                                       const std::array<std::int64_t, dims>& first, int colour) {
+  std::int64_t cells = 1;
+  for (const std::int64_t extent : extents) cells *= extent;
+  std::vector<std::uint8_t> mask(std::size_t(cells), std::uint8_t{0});
+  for (std::int64_t at = 0; at < cells; ++at) {
+    std::int64_t sum = colour;
+    std::int64_t left = at;
+    for (int d = dims - 1; d >= 0; left /= extents[d--]) sum += first[d] + left % extents[d];
+    mask[std::size_t(at)] = sum % 2 == 0 ? 1 : 0;
+  }
+  return mask;
+}
+
 template <int dims>
 struct HaloOptions {
   Ghost<dims> ghost{1};
   Stencil stencil = star(1);
   const char* name = "halo";
+  std::optional<Mask<dims>> mask{};  ///< none: all cells travel
 };
 
 /// Fills ghost cells. Dimension d of the fields is dimension d of the Cartesian communicator, which
@@ -305,6 +332,11 @@ class HaloPlan : public Plan {
     raw.offset_count = options.stencil.offsets.size();
     raw.fields = fields.begin();
     raw.field_count = fields.size();
+    ob_overlap_field mask{};
+    if (options.mask) {
+      mask = *options.mask;
+      raw.mask = &mask;
+    }
     check(ob_overlap_halo(runtime.get(), cart, &raw, &handle_));
   }
 

@@ -69,8 +69,9 @@ Status compare(int rank, const std::vector<Message>& messages, std::vector<Annou
                                                 " bytes are sent and " + std::to_string(m.bytes()) +
                                                 " received (the regions differ in size)");
     if (found->signature != m.signature())
-      return Status(Code::invalid_argument,
-                    where + "the regions differ in extents, element size or order of dimensions");
+      return Status(
+          Code::invalid_argument,
+          where + "the regions differ in extents, element size, order of dimensions or mask");
     sent.erase(found);
   }
   if (sent.empty()) return {};

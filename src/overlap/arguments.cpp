@@ -1,6 +1,7 @@
 #include "overlap/arguments.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -134,8 +135,24 @@ ob_overlap_box box_to(const Box& box) noexcept {
   return result;
 }
 
+namespace {
+
+/// Reads the mask. Programs that were compiled before there were masks have smaller options.
+Status read_mask(const ob_overlap_halo_options& options, HaloDescription& halo) {
+  if (options.struct_bytes != sizeof options || options.mask == nullptr) return {};
+  OB_ASSIGN_OR_RETURN(halo.mask, field_from(options.mask));
+  const FieldView& first = halo.fields.front();
+  if (halo.mask->element_bytes != 1 || halo.mask->dims != first.dims ||
+      halo.mask->extents != first.extents)
+    return invalid("a mask of other extents than the fields, or of other elements than bytes");
+  return {};
+}
+
+}  // namespace
+
 Result<HaloDescription> halo_from(const ob_overlap_halo_options* options) {
-  if (options == nullptr || options->struct_bytes != sizeof *options)
+  if (options == nullptr || (options->struct_bytes != sizeof *options &&
+                             options->struct_bytes != offsetof(ob_overlap_halo_options, mask)))
     return invalid("struct_bytes of the halo options is not their size");
   if (options->fields == nullptr || options->field_count == 0)
     return invalid("a halo plan without fields");
@@ -146,6 +163,7 @@ Result<HaloDescription> halo_from(const ob_overlap_halo_options* options) {
     if (view.extents != halo.fields.front().extents || view.dims != halo.fields.front().dims)
       return invalid("fields of different extents (a halo plan has one shape) use several plans");
   }
+  OB_RETURN_IF_ERROR(read_mask(*options, halo));
   halo.shape.dims = halo.fields.front().dims;
   halo.shape.extents = halo.fields.front().extents;
   std::copy_n(options->ghost_low, halo.shape.dims, halo.shape.ghost_low.begin());

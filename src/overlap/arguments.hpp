@@ -3,6 +3,8 @@
 
 #include <outboard/overlap.h>
 
+#include <optional>
+
 #include "base/status.hpp"
 #include "overlap/halo.hpp"
 #include "overlap/region.hpp"
@@ -26,6 +28,7 @@ struct HaloDescription {
   HaloShape shape;
   Stencil stencil;
   std::vector<FieldView> fields;
+  std::optional<FieldView> mask;
 };
 Result<HaloDescription> halo_from(const ob_overlap_halo_options* options);
 

@@ -147,7 +147,9 @@ ob_status ob_overlap_halo(ob_overlap_runtime runtime, MPI_Comm cart,
     OB_ASSIGN_OR_RETURN(MovePlan* const made, runtime->runtime->create_moves(name, cart));
     const Result<HaloDescription> halo = halo_from(options);
     Status own = halo.status();
-    if (own.ok()) own = describe_halo(*made, cart, halo->shape, halo->stencil, halo->fields);
+    if (own.ok())
+      own = describe_halo(*made, cart, halo->shape, halo->stencil, halo->fields,
+                          halo->mask ? &*halo->mask : nullptr);
     if (Status all = agree(made->comm().get(), {}, own); !all.ok()) {
       (void)runtime->runtime->destroy_plan(made);
       return all;

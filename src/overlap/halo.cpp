@@ -42,39 +42,55 @@ Result<Grid> grid_of(MPI_Comm cart, int dims) {
   return grid;
 }
 
-Message message_of(const Box& box, int peer, int tag, bool sends, int dims,
-                   const std::vector<FieldView>& fields) {
-  Message message;
-  message.sends = sends;
-  message.peer = peer;
-  message.tag = tag;
-  message.box = box;
-  message.name = to_string(box, dims);
-  for (const FieldView& field : fields) message.regions.emplace_back(field, box);
-  return message;
-}
+/// Adds the message to or from `peer` to a plan, unless the mask leaves no cell of it. Then `box`
+/// becomes empty.
+class MessageMaker {
+ public:
+  MessageMaker(MovePlan& plan, int dims, const std::vector<FieldView>& fields,
+               const FieldView* mask)
+      : plan_(plan), dims_(dims), fields_(fields), mask_(mask) {}
+
+  void add(Box& box, int peer, int tag, bool sends) {
+    if (box.empty()) return;
+    Message message;
+    message.sends = sends;
+    message.peer = peer;
+    message.tag = tag;
+    message.box = box;
+    message.name = to_string(box, dims_);
+    for (const FieldView& field : fields_) message.regions.emplace_back(field, box, mask_);
+    if (message.bytes() == 0)
+      box.high = box.low;
+    else
+      plan_.described().push_back(std::move(message));
+  }
+
+ private:
+  MovePlan& plan_;
+  const int dims_;
+  const std::vector<FieldView>& fields_;
+  const FieldView* const mask_;
+};
 
 }  // namespace
 
 Status describe_halo(MovePlan& plan, MPI_Comm cart, const HaloShape& shape, const Stencil& stencil,
-                     const std::vector<FieldView>& fields) {
+                     const std::vector<FieldView>& fields, const FieldView* mask) {
   if (fields.empty()) return Status(Code::invalid_argument, "a halo plan without fields");
   OB_ASSIGN_OR_RETURN(const Grid grid, grid_of(cart, shape.dims));
   OB_ASSIGN_OR_RETURN(const HaloGeometry geometry, HaloGeometry::create(shape, stencil));
+  MessageMaker messages(plan, shape.dims, fields, mask);
   std::vector<HaloFace> used;
-  for (const HaloFace& face : geometry.faces()) {
+  for (HaloFace face : geometry.faces()) {
     const int peer = grid.neighbour(face.direction, shape.dims);
     if (peer == MPI_PROC_NULL) continue;
-    used.push_back(face);
     // A message has the tag of its direction, seen from the sender. So two messages between the
     // same ranks, as in a periodic dimension of two ranks, have different tags.
     const int tag = direction_tag(face.direction);
     const int opposite_tag = direction_tag(opposite(face.direction));
-    auto& messages = plan.described();
-    if (!face.send.empty())
-      messages.push_back(message_of(face.send, peer, tag, true, shape.dims, fields));
-    if (!face.receive.empty())
-      messages.push_back(message_of(face.receive, peer, opposite_tag, false, shape.dims, fields));
+    messages.add(face.send, peer, tag, true);
+    messages.add(face.receive, peer, opposite_tag, false);
+    used.push_back(face);
   }
   MovePlan::Cells cells;
   cells.interior = geometry.interior(used);

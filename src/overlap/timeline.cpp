@@ -9,7 +9,7 @@ namespace ob::overlap {
 namespace {
 
 // A tick that comes this soon after the one before, and that moves nothing, does not end a tile. A
-// program may tick in a loop, and each line costs about 2 us.
+// program may tick in a loop, and each line costs microseconds.
 constexpr std::int64_t kShortestTile = 10'000;
 
 /// The end of the last call of the library in this thread.

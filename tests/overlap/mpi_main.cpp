@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
                                                 {"panel_checks", panel_checks},
                                                 {"panel_patience", panel_patience},
                                                 {"mismatches", mismatches},
+                                                {"masks", masks},
                                                 {"mode_names", mode_names},
                                                 {"misuse", misuse},
                                                 {"checks", checks},

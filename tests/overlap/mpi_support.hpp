@@ -55,6 +55,7 @@ void panel_misuse();
 void panel_checks();
 void panel_patience();
 void mismatches();
+void masks();
 void mode_names();
 void misuse();
 void checks();

@@ -39,7 +39,8 @@ contains
   subroutine halos()
     real(c_double), target, asynchronous :: u(n, n + 2)
     real(c_double), target, asynchronous :: v(n, n + 2)
-    type(ob_overlap_field), target :: fields(2)
+    logical(c_bool), target :: marks(n, n + 2)
+    type(ob_overlap_field), target :: fields(2), marked
     type(ob_overlap_halo_options) :: options
     type(ob_overlap_runtime) :: runtime
     type(ob_overlap_plan) :: plan
@@ -88,6 +89,22 @@ contains
       call expect(all(nint(v(:, n + 2)) == 100 + above + 10 * run), 'those of the second array')
       call expect(all(nint(u(:, 2:n + 1)) == rank + 10 * run), 'the own cells')
     end do
+    call ob_overlap_check(ob_overlap_plan_destroy(plan))
+    ! The same with a mask: of each column, every second cell travels.
+    marks = .false.
+    marks(::2, :) = .true.
+    marked = ob_overlap_array(c_loc(marks), 1, shape(marks))
+    options%mask = c_loc(marked)
+    call ob_overlap_check(ob_overlap_halo(runtime, cart, options, plan))
+    call ob_overlap_check(ob_overlap_commit(plan))
+    u = -1
+    u(:, 2:n + 1) = rank
+    v = u
+    call ob_overlap_check(ob_overlap_start(plan, 0))
+    call ob_overlap_check(ob_overlap_wait(plan))
+    call expect(all(nint(u(::2, 1)) == below), 'the marked ghost cells below')
+    call expect(all(nint(v(::2, n + 2)) == above), 'the marked ghost cells above')
+    call expect(all(nint(u(2::2, 1)) == -1), 'ghost cells that are not marked')
     call ob_overlap_check(ob_overlap_explain(runtime, text, len(text, c_size_t), needed))
     call expect(index(text, 'plan halo') > 0, 'explain')
     call ob_overlap_check(ob_overlap_plan_destroy(plan))

@@ -1,5 +1,6 @@
 // Move plans, and what commit() and the checks refuse.
 #include <cmath>
+#include <cstddef>
 #include <numeric>
 #include <vector>
 
@@ -97,6 +98,45 @@ void mismatches() {
   pair.plan.commit();
   pair.plan.start().wait();
   require(world_rank() != 1 || pair.cells[3] == 0, "the plan after the failures does not run");
+}
+
+void masks() {
+  const api::Runtime runtime(MPI_COMM_WORLD, {.mode = api::Mode::sync});
+  const int ranks = world_size(), wraps = 1;
+  MPI_Comm ring = MPI_COMM_NULL;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &wraps, 0, &ring);
+  std::vector<double> u(10);
+  const api::Field<double, 1> field(u.data(), {10});
+  std::vector<std::uint8_t> marks(10, 1);
+  const api::HaloOptions<1> options{.ghost = 2, .mask = api::Mask<1>(marks.data(), {10})};
+  const auto commit = [&] { api::HaloPlan<1>(runtime, ring, {field}, options).commit(); };
+  commit();
+  if (world_rank() == 0) marks[8] = 0;  // a ghost cell, whose owner sends it
+  require_failure(OB_INVALID_ARGUMENT, "16 bytes are sent and 8 received", commit);
+  if (world_rank() == 1) marks[3] = 0;  // its owner sends another cell instead
+  require_failure(OB_INVALID_ARGUMENT, "order of dimensions or mask", commit);
+  if (world_rank() == 1) marks[3] = 1;
+  if (world_rank() == 1) marks[2] = 0;  // the cell that the ghost cell is a copy of
+  commit();
+  if (world_rank() == 0) marks[9] = 0;
+  require_failure(OB_INVALID_ARGUMENT, "sent but not received", commit);
+  require_failure(OB_INVALID_ARGUMENT, "a mask of other extents", [&] {
+    api::HaloOptions<1> wrong;
+    if (world_rank() == 0) wrong.mask = api::Mask<1>(marks.data(), {9});
+    api::HaloPlan<1>(runtime, ring, {field}, wrong);
+  });
+  // Programs that were compiled before there were masks have smaller options.
+  ob_overlap_halo_options raw{};
+  raw.struct_bytes = offsetof(ob_overlap_halo_options, mask);
+  raw.ghost_low[0] = raw.ghost_high[0] = raw.reach = 1;
+  const ob_overlap_field fields = field;
+  raw.fields = &fields;
+  raw.field_count = 1;
+  raw.mask = reinterpret_cast<const ob_overlap_field*>(8);  // not a part of such options
+  ob_overlap_plan plan = nullptr;
+  api::check(ob_overlap_halo(runtime.get(), ring, &raw, &plan));
+  api::check(ob_overlap_plan_destroy(plan));
+  MPI_Comm_free(&ring);
 }
 
 void mode_names() {

@@ -14,6 +14,8 @@ namespace {
 constexpr int kRounds = 2;
 constexpr int kRuns = 3;
 
+enum class Marks { none, all, checkerboard, random, nothing };
+
 /// The random numbers that all ranks draw alike.
 struct Problem {
   std::array<int, 4> grid{1, 1, 1, 1};
@@ -24,6 +26,8 @@ struct Problem {
   bool fortran = false;
   bool hold = false;
   bool check = false;
+  Marks marks = Marks::none;
+  std::uint64_t seed = 0;  ///< of random marks
 };
 
 /// The value of a global cell in a run; the low bits tell fields and runs apart.
@@ -31,6 +35,19 @@ std::int64_t value(const std::array<std::int64_t, 4>& cell, int field, int run) 
   std::int64_t v = 0;
   for (const std::int64_t i : cell) v = v * 64 + i;
   return (v * 4 + field) * 8 + run;
+}
+
+/// Returns true if a global cell is in the mask.
+bool is_marked(const Problem& p, const std::array<std::int64_t, 4>& cell) {
+  switch (p.marks) {
+    case Marks::checkerboard: return std::accumulate(cell.begin(), cell.end(), p.seed) % 2 == 0;
+    case Marks::random: {
+      std::mt19937_64 bits(p.seed + std::uint64_t(value(cell, 0, 0)));
+      return bits() % 3 != 0;
+    }
+    case Marks::nothing: return false;
+    default: return true;
+  }
 }
 
 template <int dims>
@@ -54,6 +71,8 @@ Problem draw(std::mt19937_64& random) {
   p.fortran = ::ob::test::uniform(random, 0, 1) == 1;
   p.hold = ::ob::test::uniform(random, 0, 1) == 1;
   p.check = ::ob::test::uniform(random, 0, 3) == 0;
+  p.marks = Marks(::ob::test::uniform(random, 0, int(Marks::nothing)));
+  p.seed = random() % 1000;
   return p;
 }
 
@@ -80,6 +99,20 @@ class Part {
     return {cells_[f].data(), padded_, p_.fortran ? strides_ : Index{}};
   }
 
+  api::Mask<dims> mask(const std::vector<std::uint8_t>& marks) const {
+    return {marks.data(), padded_, strides_};
+  }
+
+  /// Returns the mask, in the order of the fields. Cells outside of the whole grid may have any
+  /// mark.
+  std::vector<std::uint8_t> marks() {
+    std::vector<std::uint8_t> all(cells_[0].size());
+    for_each([&](const Index& i, std::int64_t at) {
+      all[std::size_t(at)] = !inside(i) ? std::uint8_t(at % 2) : is_marked(p_, global(i)) ? 7 : 0;
+    });
+    return all;
+  }
+
   /// Sets the own cells of a run, and poisons the ghost cells.
   void fill(int run) {
     for_each([&](const Index& i, std::int64_t at) {
@@ -94,7 +127,8 @@ class Part {
         const std::int64_t expected = inside(i) ? value(global(i), f, run) : -1;
         const bool arrived = cells_[f][at] == expected;
         const bool untouched = cells_[f][at] == -1 && !own(i);
-        require(arrived || (untouched && !is_read(i)),
+        const bool travels = inside(i) && (own(i) || is_marked(p_, global(i)));
+        require((arrived && travels) || (untouched && !(travels && is_read(i))),
                 "wrong cell in run " + std::to_string(run) + (poisoned ? " (checked)" : ""));
       }
     });
@@ -159,9 +193,12 @@ void run_plan(const Problem& p, api::Runtime& runtime, MPI_Comm cart) {
   std::copy_n(p.ghost_low.begin(), dims, options.ghost.low.begin());
   std::copy_n(p.ghost_high.begin(), dims, options.ghost.high.begin());
   options.stencil = api::offsets(p.offsets);
+  std::vector<std::uint8_t> marks = part.marks();
+  if (p.marks != Marks::none) options.mask = part.mask(marks);
   api::HaloPlan<dims> halo =
       p.fields == 1 ? api::HaloPlan<dims>(runtime, cart, {part.field(0)}, options)
                     : api::HaloPlan<dims>(runtime, cart, {part.field(0), part.field(1)}, options);
+  std::fill(marks.begin(), marks.end(), std::uint8_t{1});  // it was read before
   halo.commit();
   for (int run = 0; run < kRuns; ++run) {
     part.fill(run);

@@ -19,6 +19,7 @@ struct Arguments {
   std::array<int, 3> geometry{0, 0, 1};  ///< ranks in z, y and x; 0: chosen by MPI
   bool periodic = false;
   bool boundary_first = false;
+  bool changed_colour = false;  ///< a message has the cells of one colour
   bool verify = false;
   bool explain = false;
   overlap::Options options;
@@ -28,7 +29,7 @@ struct Arguments {
   std::fprintf(stderr,
                "usage: example_redblack3d [--n CELLS] [--iterations N] [--geometry ZxYxX]\n"
                "  [--mode automatic|sync|async|ticked|shared|proxy] [--periodic] [--check]\n"
-               "  [--boundary-first] [--verify] [--explain]\n");
+               "  [--boundary-first] [--changed-colour] [--verify] [--explain]\n");
   std::exit(2);
 }
 
@@ -56,6 +57,8 @@ Arguments parse(int argc, char** argv) {
       a.periodic = true;
     else if (key == "--boundary-first")
       a.boundary_first = true;
+    else if (key == "--changed-colour")
+      a.changed_colour = true;
     else if (key == "--verify")
       a.verify = true;
     else if (key == "--explain")
@@ -94,6 +97,33 @@ Grid part_of(const Arguments& a, MPI_Comm cart, int rank) {
   return Grid(a.n, first, extents);
 }
 
+/// The plans of the exchange: one, or one for each colour.
+class Halos {
+ public:
+  Halos(const Arguments& a, const overlap::Runtime& runtime, MPI_Comm cart, Grid& grid) {
+    const overlap::Field<double, 3> u(grid.u.data(), grid.padded);
+    if (!a.changed_colour) plans_.emplace_back(runtime, cart, fields{u}, options{.name = "u"});
+    for (int colour = 0; a.changed_colour && colour < 2; ++colour) {
+      const auto marks = overlap::checkerboard<3>(grid.padded, grid.first, colour);
+      plans_.emplace_back(runtime, cart, fields{u},
+                          options{.name = colour == 0 ? "red" : "black",
+                                  .mask = overlap::Mask<3>(marks.data(), grid.padded)});
+    }
+    for (overlap::HaloPlan<3>& plan : plans_) plan.commit();
+  }
+
+  /// Returns the plan that sends the cells of a colour.
+  overlap::HaloPlan<3>& of(int colour) { return plans_[std::size_t(colour) % plans_.size()]; }
+  void exchange_all() {
+    for (overlap::HaloPlan<3>& plan : plans_) plan.start().wait();
+  }
+
+ private:
+  using fields = std::initializer_list<ob_overlap_field>;
+  using options = overlap::HaloOptions<3>;
+  std::vector<overlap::HaloPlan<3>> plans_;
+};
+
 /// Updates the rim, and the inner cells while it travels: after the wait there is nothing left to
 /// compute. The rim reads ghost cells, so it comes before the start.
 void sweep_boundary_first(overlap::HaloPlan<3>& halo, Grid& grid, int colour) {
@@ -103,14 +133,15 @@ void sweep_boundary_first(overlap::HaloPlan<3>& halo, Grid& grid, int colour) {
   run.wait();
 }
 
-void iterate(const Arguments& a, overlap::HaloPlan<3>& halo, Grid& grid) {
-  if (a.boundary_first) halo.start().wait();
+void iterate(const Arguments& a, Halos& halos, Grid& grid) {
+  if (a.boundary_first) halos.exchange_all();
   for (int sweep = 0; sweep < 2 * a.iterations; ++sweep) {
     const int colour = sweep % 2;
     if (a.boundary_first) {
-      sweep_boundary_first(halo, grid, colour);
+      sweep_boundary_first(halos.of(colour), grid, colour);
       continue;
     }
+    overlap::HaloPlan<3>& halo = halos.of(1 - colour);  // the update reads the other colour
     overlap::Iteration run = halo.start();
     run.for_tiles(halo.interior(), [&](const Box& box) { relax(grid, colour, box); });
     run.wait();
@@ -164,11 +195,9 @@ int run(const Arguments& a) {
   {
     overlap::Runtime runtime(cart, a.options);
     Grid grid = part_of(a, cart, rank);
-    const overlap::Field<double, 3> u(grid.u.data(), grid.padded);
-    overlap::HaloPlan<3> halo(runtime, cart, {u}, {.name = "u"});
-    halo.commit();
+    Halos halos(a, runtime, cart, grid);
     const double begin = MPI_Wtime();
-    iterate(a, halo, grid);
+    iterate(a, halos, grid);
     const double took = MPI_Wtime() - begin;
     if (rank == 0)
       std::printf("%lld^3 cells, %d iterations: %.3f ms each\n", static_cast<long long>(a.n),

@@ -15,6 +15,7 @@ from outboard.overlap.plan import ExchangePlan
 from outboard.overlap.runtime import Runtime
 
 if TYPE_CHECKING:
+    import numpy as np
     from mpi4py import MPI
     from numpy.typing import ArrayLike, NDArray
 
@@ -48,7 +49,9 @@ class HaloPlan(ExchangePlan):
 
     Dimension d of the arrays is dimension d of the Cartesian communicator, which also says what is
     periodic. The arrays include the ghost cells.   `ghost`: the widths as numpy.pad() takes them: a
-    number, a pair (before, after), or such a pair for each dimension.
+    number, a pair (before, after), or such a pair for each dimension.   `mask`: the cells that
+    travel, as an array of bool with the shape of the arrays; a cell and its copies in the ghost
+    cells of other ranks are marked alike. None: all cells travel.
     """
 
     def __init__(
@@ -59,13 +62,14 @@ class HaloPlan(ExchangePlan):
         *,
         ghost: ArrayLike = 1,
         stencil: Stencil = star(1),  # noqa: B008  (it is frozen)
+        mask: NDArray[np.bool_] | None = None,
         name: str = "halo",
     ) -> None:
         import numpy as np
 
         handle, raw_comm = runtime.handle, native.comm_handle(cart)
         arrays = [fields] if isinstance(fields, np.ndarray) else list(fields)
-        options = agreed(cart, lambda: _options(arrays, ghost, stencil, name))
+        options = agreed(cart, lambda: _options(arrays, ghost, stencil, mask, name))
         made = native.Handle()
         native.call("ob_overlap_halo", handle, raw_comm, options, made)
         super().__init__(runtime, cart, made)
@@ -89,7 +93,11 @@ class HaloPlan(ExchangePlan):
 
 
 def _options(
-    arrays: list[NDArray[Any]], ghost: ArrayLike, stencil: Stencil, name: str
+    arrays: list[NDArray[Any]],
+    ghost: ArrayLike,
+    stencil: Stencil,
+    mask: NDArray[np.bool_] | None,
+    name: str,
 ) -> native.HaloStruct:
     import numpy as np
 
@@ -120,6 +128,11 @@ def _options(
         fields=(native.FieldStruct * len(fields))(*fields),
         field_count=len(fields),
     )
+    if mask is not None:
+        marks = field_of(mask, f"the mask of {name}", writes=False)
+        if mask.dtype != np.bool_:
+            raise TypeError(f"the mask of {name} has elements of {mask.dtype}; give bool")
+        options.mask = ctypes.pointer(marks)
     options.ghost_low[:dims] = widths[:, 0].tolist()
     options.ghost_high[:dims] = widths[:, 1].tolist()
     return options

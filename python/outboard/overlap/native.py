@@ -67,6 +67,7 @@ class HaloStruct(ctypes.Structure):
         ("offset_count", c_size_t),
         ("fields", ctypes.POINTER(FieldStruct)),
         ("field_count", c_size_t),
+        ("mask", ctypes.POINTER(FieldStruct)),
     )
 
 

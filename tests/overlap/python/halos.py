@@ -32,6 +32,7 @@ class Problem:
     types: list[np.dtype[Any]]
     order: str
     hold: bool
+    marked: NDArray[Any] | None  # of the whole grid: the cells that travel
 
 
 def draw(random: np.random.Generator, dims: int) -> Problem:
@@ -47,16 +48,21 @@ def draw(random: np.random.Generator, dims: int) -> Problem:
         reads = list(itertools.product(*within))
         if kind is overlap.star:
             reads = [cell for cell in reads if np.count_nonzero(cell) <= 1]
+    grid = [int(n) for n in random.permutation(MPI.Compute_dims(WORLD.size, dims))]
+    extents = tuple(int(n) for n in random.integers(2, 7, dims))
+    whole = [g * n for g, n in zip(grid, extents, strict=True)]
+    masks = [None, np.indices(whole).sum(0) % 2 == 0, random.integers(0, 3, whole) > 0]
     return Problem(
-        grid=[int(n) for n in random.permutation(MPI.Compute_dims(WORLD.size, dims))],
+        grid=grid,
         periodic=[bool(random.integers(2)) for _ in range(dims)],
-        extents=tuple(int(n) for n in random.integers(2, 7, dims)),
+        extents=extents,
         ghost=ghost,
         stencil=stencil,
         reads=reads,
         types=[TYPES[int(random.integers(len(TYPES)))] for _ in range(int(random.integers(1, 3)))],
         order="CF"[int(random.integers(2))],
         hold=bool(random.integers(2)),
+        marked=masks[int(random.integers(3))],
     )
 
 
@@ -84,6 +90,11 @@ def part_of(p: Problem, padded: NDArray[Any], coords: list[int]) -> NDArray[Any]
     ]
 
 
+def continued(p: Problem, whole: NDArray[Any]) -> NDArray[Any]:
+    """Returns the grid with ghost cells around it, as if all dimensions were periodic."""
+    return np.pad(whole, [(int(low), int(high)) for low, high in p.ghost], mode="wrap")
+
+
 def verify(p: Problem, cart: MPI.Cartcomm, whole: NDArray[Any], parts: list[NDArray[Any]]) -> None:
     padded, exists = whole, np.ones(whole.shape, bool)
     for d, wraps in enumerate(p.periodic):
@@ -91,6 +102,8 @@ def verify(p: Problem, cart: MPI.Cartcomm, whole: NDArray[Any], parts: list[NDAr
         width[d] = (int(p.ghost[d, 0]), int(p.ghost[d, 1]))
         padded = np.pad(padded, width, mode="wrap")
         exists = np.pad(exists, width, mode="wrap") if wraps else np.pad(exists, width)
+    if p.marked is not None:
+        exists = exists & continued(p, p.marked)
     read = np.zeros(parts[0].shape, bool)
     own = own_cells(p)
     for cell in p.reads:
@@ -99,7 +112,8 @@ def verify(p: Problem, cart: MPI.Cartcomm, whole: NDArray[Any], parts: list[NDAr
     for rank, part in enumerate(parts):
         coords = cart.Get_coords(rank)
         arrived = part == part_of(p, padded, coords)
-        there = part_of(p, exists, coords)
+        there = part_of(p, exists, coords).copy()
+        there[own] = True
         ok = np.where(read & there, arrived, (arrived & there) | (part == untouched))
         assert ok.all() and arrived[own].all(), f"rank {rank}, cells {np.argwhere(~ok)}, {p}"
 
@@ -113,7 +127,8 @@ def exchange(
     fields = [filled(shape, dtype, -1, p.order) for dtype in p.types]
     own = own_cells(p)
     rt = overlap.Runtime(WORLD, mode, check=bool(random.integers(2)))
-    halo = overlap.HaloPlan(rt, cart, fields, ghost=p.ghost, stencil=p.stencil)
+    mask = None if p.marked is None else part_of(p, continued(p, p.marked), cart.coords)
+    halo = overlap.HaloPlan(rt, cart, fields, ghost=p.ghost, stencil=p.stencil, mask=mask)
     halo.commit()
     counted = np.zeros(shape, int)
     for box in [halo.interior, *halo.boundary]:

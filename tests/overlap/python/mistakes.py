@@ -67,9 +67,9 @@ def ends_that_differ() -> None:
         for there, words in (
             (np.zeros((4, 6)), "160 bytes are sent and 192 received"),
             (np.zeros((4, 5), "float32"), "160 bytes are sent and 80 received"),
-            (np.zeros((4, 10), "float32"), "extents, element size or order of dimensions"),
-            (np.zeros((4, 5), order="F"), "extents, element size or order of dimensions"),
-            (np.zeros((5, 4)), "extents, element size or order of dimensions"),
+            (np.zeros((4, 10), "float32"), "extents, element size, order of dimensions or mask"),
+            (np.zeros((4, 5), order="F"), "extents, element size, order of dimensions or mask"),
+            (np.zeros((5, 4)), "extents, element size, order of dimensions or mask"),
             (None, "sent but not received"),
         ):
             plan = overlap.MovePlan(rt, WORLD)
