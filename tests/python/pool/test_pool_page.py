@@ -170,11 +170,13 @@ def test_the_page_tells_the_history_in_words_and_lines(page: Callable[..., _Text
     assert not any("style" in attributes for _, attributes in shown.tags)
 
 
-def test_the_page_is_loaded_again_only_if_its_reader_wants_that(page: Callable[..., _Text]) -> None:
+def test_the_page_changes_only_if_its_reader_wants_that(page: Callable[..., _Text]) -> None:
     """It moves under whoever reads it slowly."""
     still, moving = page(Minutes()), page(Minutes(), refresh="5")
     refreshed = [[m["content"] for m in shown.of("meta") if "http-equiv" in m]
                  for shown in (still, moving)]  # fmt: skip
     assert refreshed == [[], ["5"]]
+    scripts = [[script["src"] for script in shown.of("script")] for shown in (still, moving)]
+    assert scripts == [[], ["/pool.js"]]
     links = [[link["href"] for link in shown.of("a")] for shown in (still, moving)]
     assert links == [["/?refresh=5"], ["/"]]

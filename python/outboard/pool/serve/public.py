@@ -48,6 +48,12 @@ async def page(manager: Manager, request: Request) -> Response:
 
 
 async def style(manager: Manager, request: Request) -> Response:
-    from outboard.pool.serve.page import style as render_style
+    from outboard.pool.serve.page import static
 
-    return await render_style(manager, request)
+    return static("pool.css", "text/css")
+
+
+async def script(manager: Manager, request: Request) -> Response:
+    from outboard.pool.serve.page import static
+
+    return static("pool.js", "text/javascript")

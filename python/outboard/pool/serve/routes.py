@@ -172,10 +172,12 @@ ROUTES = (
         "GET", "/", public.page, None, "The pool as a page.", {200: str},
         params=(
             Param("refresh", {"type": "integer", "minimum": 0, "maximum": 3600},
-                  "Seconds after which a browser loads it again; 0: never."),
+                  "Seconds after which it is brought up to date; 0: never."),
         ),
         type="text/html",
     ),
     Route("GET", "/pool.css", public.style, None, "The page's style.", {200: str},
           type="text/css"),
+    Route("GET", "/pool.js", public.script, None, "The page's script, which keeps it up to date.",
+          {200: str}, type="text/javascript"),
 )  # fmt: skip

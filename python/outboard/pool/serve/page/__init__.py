@@ -1,4 +1,4 @@
-"""The pool as a page: made here, without scripts. It shows what its reader may see."""
+"""The pool as a page: made here, and whole without scripts. It shows what its reader may see."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _CHARTS = (
     ("Requests that wait", "requests_waiting"),
 )
 _SIGNS = {"ok": "●", "suspect": "◐", "lost": "○", "broken": "✕"}  # shapes beside the words
-_CSP = b"default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'"
+_CSP = (
+    b"default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    b"frame-ancestors 'none'; base-uri 'none'"
+)
 _HEADERS = ((b"content-security-policy", _CSP), (b"x-frame-options", b"DENY"))
 
 _environment = Environment(
@@ -108,6 +111,6 @@ def _charts(minutes: Minutes) -> list[Sparkline]:
     ]
 
 
-async def style(manager: Manager, request: Request) -> Response:
-    css = Path(__file__).with_name("static").joinpath("pool.css").read_bytes()
-    return Response(200, css, "text/css; charset=utf-8", _HEADERS)
+def static(name: str, kind: str) -> Response:
+    content = Path(__file__).with_name("static").joinpath(name).read_bytes()
+    return Response(200, content, f"{kind}; charset=utf-8", _HEADERS)
