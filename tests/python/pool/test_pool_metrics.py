@@ -16,6 +16,7 @@ from outboard.pool.client import PoolClient, PoolError
 from outboard.pool.core.commands import SetAdmin
 from outboard.pool.core.records import Admin
 from outboard.pool.core.state import State
+from outboard.pool.serve.busy import BusyTime
 from outboard.pool.serve.metrics import DeviceUse, Metrics
 
 BUSY, MEMORY, UP = (f"outboard_device_{name}" for name in ("busy_ratio", "memory_used_bytes", "up"))
@@ -58,6 +59,31 @@ def test_only_devices_that_are_there_have_a_use() -> None:
     assert devices(text, MEMORY) == {"n0/0": 7}
     pool.beat("n2")
     assert devices(scrape(metrics, pool.state), MEMORY) == {"n0/0": 7, "n2/0": 9}
+
+
+def test_a_busy_device() -> None:
+    busy, now_ms = BusyTime(), 1_000_000
+
+    def told(after_s: float, **seconds: float) -> float:
+        """Returns the ratio after a heartbeat with these counts; `e7` is that of epoch 7."""
+        nonlocal now_ms
+        now_ms += int(after_s * SECOND)
+        counts = {int(epoch[1:]): int(s * 1e9) for epoch, s in seconds.items()}
+        return busy.ratios(now_ms, {"n/0": counts, "n/1": {}})["n/0"]
+
+    assert told(0, e7=1000) == 0  # before the manager's start
+    assert told(10, e7=1005) == 0.5
+    assert told(10, e7=1005, e8=10) == 0.75  # a new lease
+    assert told(0, e7=1005, e8=10) == 0.75  # a repeated heartbeat
+    assert told(20, e8=10) == 15 / 40  # a lease is forgotten
+    assert told(20, e8=30) == 35 / 60
+    assert told(10, e8=30) == 30 / 60  # the first ten seconds are too long ago
+    assert told(10, e8=3) == 20 / 60  # the daemon has started anew
+    assert told(2, e8=300) == 1  # several queues at once, or a call that has lasted for long
+    assert told(1000, e8=300) == 0
+    assert len(busy._devices["n/0"].points) == 2
+    busy.ratios(now_ms, {})
+    assert busy._devices == {}
 
 
 @pytest.fixture(scope="module")

@@ -73,7 +73,11 @@ async def heartbeat(manager: Manager, request: Request) -> Response:
     reports = tuple(device.report() for device in body.devices)
     beat = Heartbeat(name, body.instance, body.seq, body.rev, reports)
     told = await manager.do(beat, _show)
-    manager.metrics.reported(name, _uses(body))
+    busy = manager.metrics.busy_time(name).ratios(
+        told.now_ms,
+        {d.id: {use.epoch: use.compute_ns for use in d.uses} for d in body.devices},
+    )
+    manager.metrics.reported(name, _uses(body, busy))
     quiet = not manager.waits.daemon_changed(name, body.rev)
     if body.wait_s and quiet and not manager.stopping:
         with manager.watching(request.peer, "daemon", name) as change:
@@ -83,10 +87,11 @@ async def heartbeat(manager: Manager, request: Request) -> Response:
     return answer(told)
 
 
-def _uses(body: HeartbeatBody) -> dict[str, DeviceUse]:
+def _uses(body: HeartbeatBody, busy: dict[str, float]) -> dict[str, DeviceUse]:
+    """`busy`: from what is counted for leases. A daemon may know more."""
     return {
         device.id: DeviceUse(
-            device.busy,
+            max(device.busy, busy[device.id]),
             device.memory_used_bytes,
             len(device.sessions),
             sum(session.busy for session in device.sessions),

@@ -20,6 +20,7 @@ from outboard.pool.core.commands import Heartbeat
 from outboard.pool.core.records import Admin, Audit, Lease, LeaseState
 from outboard.pool.core.state import Health, State, allocation, health
 from outboard.pool.core.transaction import Change
+from outboard.pool.serve.busy import BusyTime
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0)
 _WAIT_SECONDS = (0.1, 1, 5, 10, 30, 60, 300, 600, 1800, 3600, 4 * 3600, 24 * 3600)
@@ -74,7 +75,9 @@ class Metrics:
         self._open = self._gauge(
             "outboard_device_open", "0: an administrator has cordoned or drains it.", "device"
         )
-        self._busy = self._gauge("outboard_device_busy_ratio", "Part of time at work.", "device")
+        self._busy = self._gauge(
+            "outboard_device_busy_ratio", "Part of the last minute at work.", "device"
+        )
         self._memory = self._gauge(
             "outboard_device_memory_used_bytes", "Device memory in use.", "device"
         )
@@ -83,6 +86,7 @@ class Metrics:
         build.labels(version).set(1)
         self._reports: dict[str, dict[str, DeviceUse]] = {}
         self._scrape = asyncio.Lock()
+        self._busy_times: dict[str, BusyTime] = {}
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(name, text, labels, registry=self._registry)
@@ -130,8 +134,12 @@ class Metrics:
             return None
         return self._reports.get(state.devices[device].daemon, {}).get(device)
 
+    def busy_time(self, daemon: str) -> BusyTime:
+        return self._busy_times.setdefault(daemon, BusyTime())
+
     def forget(self, daemon: str) -> None:
         self._reports.pop(daemon, None)
+        self._busy_times.pop(daemon, None)
 
     def fill(self, state: State) -> None:
         """Sets the gauges. In the writer's thread."""
