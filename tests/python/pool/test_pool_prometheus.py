@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import time
 import urllib.parse
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from free_ports import free_ports
-from pool_daemon import PATIENCE_S, Daemon, until
+from pool_daemon import PATIENCE_S, Daemon, Worker, until
 from pool_server import Manager, make_keys
 
 from conftest import ROOT
@@ -29,6 +30,7 @@ PROMETHEUS = DEPLOY / "prometheus"
 RULES = ("rules.yml", "alerts.yml")
 CASES = Path(__file__).parent / "prometheus_rules_test.yml"
 DASHBOARD = json.loads((DEPLOY / "grafana" / "outboard.json").read_text())
+FAULTS = ("OutboardDeviceDown", "OutboardManagerDown")
 NAME = re.compile(r"\b(?:outboard|process)_\w+")
 
 pytestmark = pytest.mark.needs("promtool", "prometheus", package="prometheus")
@@ -146,9 +148,10 @@ def test_the_dashboard_is_complete_for_grafana() -> None:
 
 
 class Site(NamedTuple):
-    """A pool that has computed, and a Prometheus that has scraped it."""
+    """A pool that computes, and a Prometheus that has scraped manager and daemon."""
 
     manager: Manager
+    daemon: Daemon
     url: str
 
     def ask(self, path: str, **query: str) -> Any:
@@ -163,13 +166,35 @@ class Site(NamedTuple):
     def value(self, expr: str) -> Any:
         return self.ask("query", query=expr)["result"]
 
+    def number(self, expr: str) -> float:
+        """Returns the value of an expression that has one."""
+        (row,) = self.value(expr)
+        return float(row["value"][1])
+
+    def firing(self, alert: str) -> Any:
+        """Returns the labels and texts of an alert that fires, or nothing."""
+        rows = [row for row in self.ask("alerts")["alerts"] if row["state"] == "firing"]
+        return next((row for row in rows if row["labels"]["alertname"] == alert), None)
+
+
+def impatient(alerts: str) -> str:
+    """Lets the alerts that a test causes fire after a second."""
+    for name in FAULTS:
+        alerts, count = re.subn(rf"(alert: {name}\n(?:.*\n)*?\s+for:) \w+", r"\1 1s", alerts)
+        assert count == 1
+    return alerts
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, native: paths.Native) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("prometheus")
     made = make_keys(folder / "keys")
     manager = Manager(folder / "m", "", made["m1"])
-    daemon = Daemon(native, "n1", "--pool", manager.url, "--key", str(made["n1"]))
+    port, metrics_port = free_ports(2)
+    metrics = f"127.0.0.1:{metrics_port}"
+    daemon = Daemon(
+        native, "n1", "--pool", manager.url, "--key", str(made["n1"]), "--metrics", metrics
+    )
     daemon.wait_until_free(manager.local())
     ada = manager.client(made["ada"])
     for name in ("one", "two"):
@@ -179,42 +204,46 @@ def site(tmp_path_factory: pytest.TempPathFactory, native: paths.Native) -> Iter
         daemon.wait_until_free(manager.local())
     ada.ask("PUT", "/v1/leases/held", {"ttl_s": 60, "wait_s": 20}, wait_s=20)
     ada.ask("PUT", "/v1/leases/waits", {"ttl_s": 60})
+    worker = Worker(
+        native, folder / "w", OUTBOARD_POOL=manager.url, OUTBOARD_LEASE="held",
+        OUTBOARD_KEY=str(made["ada"]),
+    )  # fmt: skip
+    worker.expect_remote()
 
     # The shipped example, with this pool's address, files and a short interval.
     config = (PROMETHEUS / "prometheus.yml").read_text()
     for shown, here in (
         ("/etc/prometheus/outboard", str(made["bob"])),
         ("pool.example.org:7780", manager.url.removeprefix("https://")),
+        ("127.0.0.1:9464", metrics),
         ("15s", "1s"),
         ("  - rules.yml", f"  - {PROMETHEUS}/rules.yml"),
-        ("  - alerts.yml", f"  - {PROMETHEUS}/alerts.yml"),
     ):
         assert shown in config
         config = config.replace(shown, here)
     (folder / "prometheus.yml").write_text(config)
-    (port,) = free_ports(1)
+    (folder / "alerts.yml").write_text(impatient((PROMETHEUS / "alerts.yml").read_text()))
     with open(folder / "prometheus.log", "wb") as log:
         process = subprocess.Popen(
             ["prometheus", f"--config.file={folder}/prometheus.yml",
              f"--storage.tsdb.path={folder}/data", f"--web.listen-address=127.0.0.1:{port}"],
             stdout=log, stderr=log,
         )  # fmt: skip
-    found = Site(manager, f"http://127.0.0.1:{port}")
+    found = Site(manager, daemon, f"http://127.0.0.1:{port}")
 
     def scraped() -> bool:
         try:
             # Rates need two scrapes.
-            return any(
-                float(row["value"][1]) >= 3
-                for row in found.value('count_over_time(up{job="outboard-pool"}[1m])')
-            ) and bool(found.value('up{job="outboard-pool"} == 1'))
+            jobs = found.value("count_over_time(up[1m]) >= 3 and up == 1")
+            return len(jobs) == 2
         except OSError:
             return False
 
-    until(scraped, f"Prometheus scrapes the manager; {(folder / 'prometheus.log').read_text()}")
+    until(scraped, f"Prometheus scrapes both; {(folder / 'prometheus.log').read_text()}")
     yield found
     process.terminate()
     process.wait(PATIENCE_S)
+    assert worker.finish() > 0  # it checks each product
     daemon.stop()
     assert manager.stop() == 0
 
@@ -258,3 +287,51 @@ def test_a_healthy_pool_raises_no_alert(site: Site) -> None:
     assert site.ask("alerts")["alerts"] == []
     for rule in site.rules():
         assert rule["health"] == "ok", rule
+
+
+@pytest.mark.end_to_end
+def test_a_daemon_that_computes_counts(site: Site) -> None:
+    for expr in (
+        "sum(rate(outboard_daemon_computations_total[1m]))",
+        "sum(rate(outboard_daemon_received_bytes_total[1m]))",
+        "sum(rate(outboard_daemon_sent_bytes_total[1m]))",
+        'sum(rate(outboard_daemon_commands_total{command="call"}[1m]))',
+        "sum(outboard_daemon_compute_seconds_total)",
+    ):
+        until(lambda expr=expr: site.value(f"{expr} > 0"), f"{expr} is above 0")
+    assert site.number("sum(outboard_daemon_sessions)") == 1
+    limit = site.number("outboard_daemon_memory_limit_bytes")
+    assert limit == 64 << 20
+    assert 0 < site.number("outboard_daemon_memory_used_bytes") <= limit
+    assert site.number("sum(outboard_daemon_refusals_total) or vector(0)") == 0
+    # The manager says the same of the device.
+    assert site.number('outboard_device_up{device="n1/0"}') == 1
+    until(lambda: site.value("max_over_time(outboard_device_busy_ratio[1m]) > 0"), "it is busy")
+    assert 0 < site.number("max_over_time(outboard_device_memory_used_bytes[1m])") <= limit
+
+
+@pytest.mark.end_to_end
+def test_a_killed_daemon_raises_an_alert(site: Site) -> None:
+    site.daemon.stop(signal.SIGKILL)
+    try:
+        until(lambda: site.value('up{job="outboard-daemon"} == 0'), "the daemon's scrape fails")
+        alert = until(lambda: site.firing("OutboardDeviceDown"), "the alert fires")
+        assert alert["labels"]["device"] == "n1/0"
+        assert alert["labels"]["severity"] == "warning"
+        assert alert["annotations"]["summary"] == "Device n1/0 cannot be used"
+        assert not site.firing("OutboardManagerDown")
+    finally:
+        site.daemon.start()
+    until(lambda: not site.firing("OutboardDeviceDown"), "the alert ends when the daemon is back")
+    assert site.number('outboard_device_up{device="n1/0"}') == 1
+
+
+@pytest.mark.end_to_end
+def test_a_killed_manager_raises_an_alert(site: Site) -> None:
+    site.manager.kill()
+    try:
+        alert = until(lambda: site.firing("OutboardManagerDown"), "the alert fires")
+        assert alert["labels"]["severity"] == "critical"
+    finally:
+        site.manager.start()
+    until(lambda: not site.firing("OutboardManagerDown"), "the alert ends when it is back")
