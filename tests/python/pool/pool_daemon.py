@@ -65,8 +65,8 @@ class Daemon:
         wrap: Sequence[str] = (),
         log: Path | None = None,
     ) -> None:
-        """`wrap`: the words before the command, which run it on another host. `log`: gets what it
-        says, from debug on."""
+        """`name`: empty for a daemon of no pool. `wrap`: the words before the command, which run it
+        on another host. `log`: gets what it says, from debug on."""
         self.native, self.name, self.options, self.wrap = native, name, options, wrap
         self.log = log
         self.listen = listen or "127.0.0.1:0"
@@ -74,7 +74,7 @@ class Daemon:
 
     def start(self) -> None:
         words = [str(self.native.daemon), "--listen", self.listen, "--device-memory", "64M"]
-        words += [] if "--key" in self.options else ["--name", self.name]
+        words += ["--name", self.name] if self.name and "--key" not in self.options else []
         words += ["--log-level", "debug"] if self.log else []
         errors = open(self.log, "ab") if self.log else None  # noqa: SIM115
         self.process = subprocess.Popen(
