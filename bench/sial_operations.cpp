@@ -203,7 +203,7 @@ void measure_permutations(const Options& options, Report& report,
   Labels order{0, 1, 2, 3};
   do {
     const Block d(order, extents);
-    const auto plan = sial::CopyPlan::make(d.view, b.read());
+    const auto plan = sial::copy_plan(d.view, b.read());
     Row row;
     row.bench = "sial_operations";
     row.name = "permute " + shape + " to ";

@@ -85,7 +85,7 @@ Axes<3> equal_axes(const View& d, const ConstView& b1, const ConstView& b2) {
 bool harmless(const View& d, const ConstView& b) {
   if (!may_overlap(d, b)) return true;
   if (d.data != b.data) return false;
-  return (is_dense(d) && is_dense(b)) || CopyPlan::make(d, b).in_place();
+  return (is_dense(d) && is_dense(b)) || copy_plan(d, b).in_place();
 }
 
 template <class Change>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "device/permute/moves.hpp"
 #include "sial/operations/kernels.hpp"
 
 namespace ob::sial {
@@ -36,7 +37,7 @@ void LoopGemm::run(char transa, char transb, std::int64_t m, std::int64_t n, std
             std::copy_n(a + i + (p + q) * lda, rows, packed + q * kRows);
           }
         } else {
-          loops.transpose(packed, kRows, a + p + i * lda, lda, rows, depth, 1, 0);
+          moves().transpose(packed, kRows, a + p + i * lda, lda, rows, depth, 1, 0);
         }
         loops.product(rows, columns, depth, alpha, packed, kRows, part_b, transb == 'N' ? 1 : ldb,
                       transb == 'N' ? ldb : 1, p == 0 ? beta : 1, c + i + j * ldc, ldc);

@@ -3,28 +3,21 @@
 namespace ob::sial {
 namespace {
 
-using Move = void(double*, std::int64_t, const double*, std::int64_t, std::int64_t, std::int64_t,
-                  double, int);
 using Product = void(std::int64_t, std::int64_t, std::int64_t, double, const double*, std::int64_t,
                      const double*, std::int64_t, std::int64_t, double, double*, std::int64_t);
 
 extern "C" {
-Move ob_sial_transpose_baseline;
-Move ob_sial_runs_baseline;
 Product ob_sial_product_baseline;
 #if defined(__x86_64__)
-Move ob_sial_transpose_avx2;
-Move ob_sial_runs_avx2;
 Product ob_sial_product_avx2;
 #endif
 }
 
-constexpr Kernels kBaseline{ob_sial_transpose_baseline, ob_sial_runs_baseline,
-                            ob_sial_product_baseline};
+constexpr Kernels kBaseline{ob_sial_product_baseline};
 
 const Kernels& choose_kernels() noexcept {
 #if defined(__x86_64__)
-  static constexpr Kernels kAvx2{ob_sial_transpose_avx2, ob_sial_runs_avx2, ob_sial_product_avx2};
+  static constexpr Kernels kAvx2{ob_sial_product_avx2};
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return kAvx2;
 #endif

@@ -231,7 +231,7 @@ const ContractionPlan& Worker::planned_contraction() {
 const CopyPlan& Worker::planned_copy() {
   std::unique_ptr<PlannedCopy>& last = copies_[at_];
   if (last == nullptr || !equal_layout(last->d, target_) || !equal_layout(last->b, left_)) {
-    last.reset(new PlannedCopy{target_, left_, CopyPlan::make(target_, left_)});
+    last.reset(new PlannedCopy{target_, left_, copy_plan(target_, left_)});
   }
   return last->plan;
 }

@@ -19,37 +19,6 @@ std::vector<double> draw_integers(std::mt19937_64& random, std::int64_t count) {
   return drawn;
 }
 
-void check_transpose(std::mt19937_64& random, const Kernels& loops) {
-  const auto rows = uniform<std::int64_t>(random, 1, 80);
-  const auto columns = uniform<std::int64_t>(random, 1, 80);
-  const std::int64_t ldd = rows + uniform<std::int64_t>(random, 0, 3);
-  const std::int64_t ldb = columns + uniform<std::int64_t>(random, 0, 3);
-  const auto b = draw_integers(random, ldb * rows);
-  auto d = draw_integers(random, ldd * columns);
-  const auto old = d;
-  const int store = uniform(random, 0, 2);
-  loops.transpose(d.data(), ldd, b.data(), ldb, rows, columns, 3, store);
-  for (std::int64_t j = 0; j < columns; ++j) {
-    for (std::int64_t i = 0; i < ldd; ++i) {
-      const auto at = static_cast<std::size_t>(i + j * ldd);
-      double want = old[at];
-      if (i < rows) {
-        const double value = b[static_cast<std::size_t>(j + i * ldb)];
-        want = store == 0 ? value : store == 1 ? 3 * value : want + 3 * value;
-      }
-      ASSERT_EQ(d[at], want);
-    }
-  }
-}
-
-TEST(Kernels, TransposeForBothInstructionSets) {
-  auto random = fresh_random();
-  for (int i = 0; i < 50 && !HasFatalFailure(); ++i) {
-    check_transpose(random, kernels());
-    check_transpose(random, baseline_kernels());
-  }
-}
-
 TEST(Kernels, ProductsOfBothInstructionSetsAgree) {
   auto random = fresh_random();
   for (int i = 0; i < 50; ++i) {
@@ -63,37 +32,6 @@ TEST(Kernels, ProductsOfBothInstructionSetsAgree) {
     kernels().product(m, n, k, 2, a.data(), m, b.data(), n, 1, -1, one.data(), m);
     baseline_kernels().product(m, n, k, 2, a.data(), m, b.data(), n, 1, -1, other.data(), m);
     ASSERT_EQ(one, other);
-  }
-}
-
-void check_runs(std::mt19937_64& random, const Kernels& loops) {
-  const auto rows = uniform<std::int64_t>(random, 1, 50);
-  const auto columns = uniform<std::int64_t>(random, 1, 5);
-  const std::int64_t ldd = rows + uniform<std::int64_t>(random, 0, 3);
-  const std::int64_t ldb = rows + uniform<std::int64_t>(random, 0, 3);
-  const auto b = draw_integers(random, ldb * columns);
-  auto d = draw_integers(random, ldd * columns);
-  const auto old = d;
-  const int store = uniform(random, 0, 2);
-  loops.runs(d.data(), ldd, b.data(), ldb, rows, columns, -2, store);
-  for (std::int64_t j = 0; j < columns; ++j) {
-    for (std::int64_t i = 0; i < ldd; ++i) {
-      const auto at = static_cast<std::size_t>(i + j * ldd);
-      double want = old[at];
-      if (i < rows) {
-        const double value = b[static_cast<std::size_t>(i + j * ldb)];
-        want = store == 0 ? value : store == 1 ? -2 * value : want - 2 * value;
-      }
-      ASSERT_EQ(d[at], want);
-    }
-  }
-}
-
-TEST(Kernels, RunsForBothInstructionSets) {
-  auto random = fresh_random();
-  for (int i = 0; i < 50 && !HasFatalFailure(); ++i) {
-    check_runs(random, kernels());
-    check_runs(random, baseline_kernels());
   }
 }
 
