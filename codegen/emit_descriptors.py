@@ -181,6 +181,7 @@ def _order(names: list[str], key: dict[str, int] | None) -> str:
 
 
 def emit_descriptors(routines: list[table.Routine]) -> str:
+    routines = sorted(routines, key=lambda r: r.library == "block")  # all() is the first part
     lines = [emit.notice(__file__) + _HEAD.rstrip()]
     for routine in routines:
         lines += _functions(routine)
@@ -188,13 +189,20 @@ def emit_descriptors(routines: list[table.Routine]) -> str:
     lines += ["", "constexpr Descriptor kAll[] = {"]
     lines += [_entry(r, p) for r in routines for p in r.precisions]
     ids = {name: table.fnv1a(name) for name in names}
+    called = sum(len(r.precisions) for r in routines if r.library != "block")
     lines += [
         "};", "",
         f"constexpr std::uint16_t kById[] = {{{_order(names, ids)}}};",
         f"constexpr std::uint16_t kByName[] = {{{_order(names, None)}}};",
         "", "}  // namespace", "",
-        "std::span<const Descriptor> all() noexcept { return kAll; }", "",
+        "std::span<const Descriptor> all() noexcept {",
+        f"  return std::span(kAll).first({called});",
+        "}", "",
+        "std::span<const Descriptor> device_operations() noexcept {",
+        f"  return std::span(kAll).subspan({called});",
+        "}", "",
         "namespace detail {",
+        "std::span<const Descriptor> all_rows() noexcept { return kAll; }",
         "std::span<const std::uint16_t> order_by_id() noexcept { return kById; }",
         "std::span<const std::uint16_t> order_by_name() noexcept { return kByName; }",
         "}  // namespace detail", "",

@@ -30,6 +30,8 @@ _ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Floo
 _COMPARISONS = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip
+# Function of any number of numbers -> the type of its value.
+_LISTS = {"product": "number", "is_permutation": "truth"}
 
 
 class _Translator:
@@ -101,8 +103,14 @@ class _Translator:
         return f"({test} ? {body} : {orelse})", "number"
 
     def visit_call(self, node: ast.Call) -> tuple[str, str]:
-        if not isinstance(node.func, ast.Name) or node.func.id not in ("min", "max", "log2"):
-            raise self.fail("only min(a, b), max(a, b) and log2(n) can be called")
+        functions = ("min", "max", "log2", *_LISTS)
+        if not isinstance(node.func, ast.Name) or node.func.id not in functions:
+            raise self.fail(f"only {', '.join(functions)} can be called")
+        if node.func.id in _LISTS:
+            numbers = ", ".join(self.typed(a, "number") for a in node.args)
+            if not numbers or node.keywords:
+                raise self.fail(f"{node.func.id} takes one or more numbers")
+            return f"{node.func.id}({{{numbers}}})", _LISTS[node.func.id]
         if node.func.id == "log2":
             if len(node.args) != 1 or node.keywords:
                 raise self.fail("log2 takes one number")

@@ -22,7 +22,8 @@ except ImportError:  # pragma: no cover
 MAX_ARGUMENTS = 24  # kMaxArguments of src/routines/argument.hpp
 MAX_OPERANDS = 14  # kMaxOperands of src/routines/descriptor.hpp
 MAX_QUERIES = 4  # kMaxLengths of src/interpose/entry.hpp
-LIBRARIES = ("blas", "lapack")
+# Rows of `block` are operations of devices: no library has them, and no program calls them.
+LIBRARIES = ("blas", "lapack", "block")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +40,7 @@ class RowMajor:
 class Routine:
     """A row, in all precisions in which its arguments are the same."""
 
-    library: str  # blas or lapack: the file's name up to the first _
+    library: str  # blas, lapack or block: the file's name up to the first _
     file: str  # the file's name without .toml
     name: str
     key: str  # the name as an identifier; the parts of one row have different keys
@@ -112,8 +113,12 @@ def fnv1a(name: str) -> int:
     return value
 
 
-def _load_row_major(row: Table, by_name: Mapping[str, Argument]) -> RowMajor:
+def _load_row_major(row: Table, library: str, by_name: Mapping[str, Argument]) -> RowMajor:
     data = row.data.get("row_major")
+    if library == "block":
+        if data is not None:
+            raise row.fail("row_major (no interface of C calls the row; leave the key out)")
+        return RowMajor(local=True)
     if data == "local":
         return RowMajor(local=True)
     if not isinstance(data, dict):
@@ -226,7 +231,7 @@ def _numbered(row: Table, chosen: list[Argument]) -> tuple[Argument, ...]:
 
 
 def _level(row: Table, library: str) -> int:
-    level = row.data.get("level", 3)
+    level = row.data.get("level", 1 if library == "block" else 3)
     if level not in (1, 2, 3) or (library != "blas" and "level" in row.data):
         raise row.fail(f"level {level!r} (BLAS rows: 1, 2 or 3)")
     return int(level)
@@ -274,7 +279,7 @@ def _load_routine(path: Path, where: str, index: int, data: Mapping[str, Any]) -
             precisions=chosen, full_names=_full_names(row, part_name, chosen),
             summary=row.text("summary"), arguments=part_items, trivial=row.text("trivial"),
             flops=row.text("flops"),
-            row_major=_load_row_major(row, {a.name: a for a in part_items}),
+            row_major=_load_row_major(row, library, {a.name: a for a in part_items}),
             level=_level(row, library), legal=row.text("legal", ""),
             rerun=bool(row.text("rerun", "")), batched=row.truth("batched"),
             efficiency=_efficiency(row, library),
@@ -306,7 +311,9 @@ def load(paths: Iterable[Path]) -> list[Routine]:
     for path in paths:
         where = f"{path.parent.name}/{path.name}"
         if path.stem.split("_")[0] not in LIBRARIES:
-            raise TableError(f"{where}: unknown library (files: blas*.toml, lapack*.toml)")
+            raise TableError(
+                f"{where}: unknown library (files: blas*.toml, lapack*.toml, block*.toml)"
+            )
         try:
             data = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, tomllib.TOMLDecodeError) as error:

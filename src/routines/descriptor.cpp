@@ -35,7 +35,7 @@ namespace {
 template <class Key>
 const Descriptor* search(std::span<const std::uint16_t> order, Key key,
                          Key Descriptor::*member) noexcept {
-  const auto rows = all();
+  const auto rows = detail::all_rows();
   const auto at = std::lower_bound(order.begin(), order.end(), key,
                                    [&](std::uint16_t i, Key k) { return rows[i].*member < k; });
   return at != order.end() && rows[*at].*member == key ? &rows[*at] : nullptr;

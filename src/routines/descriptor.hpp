@@ -23,7 +23,8 @@ constexpr std::uint32_t real_bytes(Precision p) noexcept {
   return p == Precision::s || p == Precision::c ? 4 : 8;
 }
 
-enum class Library : std::uint8_t { blas = 0, lapack = 1 };
+/// The library that has a routine; `block`: none, because it is an operation of devices.
+enum class Library : std::uint8_t { blas = 0, lapack = 1, block = 2 };
 
 /// The shape and direction of one memory operand, for given flags and dimensions.
 struct Operand {
@@ -65,9 +66,10 @@ struct Descriptor {
   std::string_view base;  ///< "gemm"
   Precision precision;
   Library library;
-  std::uint8_t level;  ///< BLAS: 1 to 3; LAPACK: 3. Data on the host are sent for level 3 only
-  bool rerun;          ///< results of a device with a positive info are unusable
-  double efficiency;   ///< typical rate, as a fraction of a large gemm's
+  std::uint8_t
+      level;          ///< BLAS: 1 to 3; LAPACK: 3; block: 1. Data on the host: only level 3 is sent
+  bool rerun;         ///< results of a device with a positive info are unusable
+  double efficiency;  ///< typical rate, as a fraction of a large gemm's
   std::span<const Kind> kinds;
   std::span<const std::string_view> argument_names;
   /// Legal characters of flags, and conditions on elements: of index vectors that are read
@@ -90,8 +92,11 @@ struct Descriptor {
 };
 
 namespace routines {
-/// Returns all rows of blas.toml and lapack.toml in all their precisions.
+/// Returns all rows of blas*.toml and lapack*.toml in all their precisions: the routines of
+/// programs.
 std::span<const Descriptor> all() noexcept;
+/// Returns the rows of block.toml: operations that only devices have. find() knows them, too.
+std::span<const Descriptor> device_operations() noexcept;
 /// nullptr if unknown.
 const Descriptor* find(std::uint32_t id) noexcept;
 const Descriptor* find(std::string_view name) noexcept;

@@ -2,6 +2,7 @@
 // Functions that the table's expressions call once they are C++. Only emitted code includes this.
 
 #include <cstdint>
+#include <initializer_list>
 
 #include "base/contract.hpp"
 #include "routines/descriptor.hpp"
@@ -29,6 +30,32 @@ inline std::int64_t log2(std::int64_t n) noexcept {
 }
 inline double log2(double n) noexcept {
   return static_cast<double>(log2(static_cast<std::int64_t>(n)));
+}
+
+/// Returns the product, at most INT64_MAX, so that the shape of a hostile call never looks small.
+/// @pre no factor is negative
+inline std::int64_t product(std::initializer_list<std::int64_t> factors) noexcept {
+  std::int64_t value = 1;
+  for (const std::int64_t factor : factors) {
+    if (factor == 0) return 0;
+    if (__builtin_mul_overflow(value, factor, &value)) value = INT64_MAX;
+  }
+  return value;
+}
+inline double product(std::initializer_list<double> factors) noexcept {
+  double value = 1;
+  for (const double factor : factors) value *= factor;
+  return value;
+}
+
+/// True if the n positions are the numbers from 1 to n.   @pre n <= 64
+inline bool is_permutation(std::initializer_list<std::int64_t> positions) noexcept {
+  std::uint64_t found = 0;
+  for (const std::int64_t position : positions) {
+    if (position < 1 || position > static_cast<std::int64_t>(positions.size())) return false;
+    found |= std::uint64_t{1} << (position - 1);
+  }
+  return found == ~std::uint64_t{0} >> (64 - positions.size());
 }
 
 /// Appends an operand.

@@ -51,10 +51,25 @@ TEST(Descriptor, EveryRowHasOnePrecisionNameAndId) {
   EXPECT_EQ(routines::find(std::uint32_t{1}), nullptr);
 }
 
+TEST(Descriptor, OperationsOfDevicesAreFoundButAreNoRoutinesOfPrograms) {
+  ASSERT_FALSE(routines::device_operations().empty());
+  for (const Descriptor& d : routines::device_operations()) {
+    EXPECT_EQ(routines::find(d.id), &d);
+    EXPECT_EQ(routines::find(d.name), &d);
+    EXPECT_EQ(d.library, Library::block);
+    EXPECT_EQ(d.level, 1);
+    for (const Descriptor& other : routines::all()) {
+      EXPECT_NE(other.id, d.id);
+      EXPECT_NE(other.name, d.name);
+    }
+  }
+}
+
 TEST(Descriptor, IdIsFnv1aOfTheName) {
   // Computed by hand with the published constants. Ids are sent to daemons and must never change.
   EXPECT_EQ(row("dgemm").id, 0xfd8cf5bdU);
   EXPECT_EQ(row("zpotrs").id, 0x943301a3U);
+  EXPECT_EQ(row("dpermute").id, 0x56207983U);
 }
 
 TEST(Descriptor, GemmShapesFollowTheFlags) {

@@ -1,8 +1,10 @@
 #include "routines/random_problem.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 
 #include "routines/operand_data.hpp"
 
@@ -58,9 +60,24 @@ void draw_arguments(Problem& p, std::mt19937_64& random, std::int64_t largest) {
   }
 }
 
+// Draws a permutation of a block of rank 1 to 8: independent numbers are hardly ever legal.
+void draw_permutation(Problem& p, std::mt19937_64& random, std::int64_t largest) {
+  std::array<std::int64_t, 8> positions{};
+  std::iota(positions.begin(), positions.end(), std::int64_t{1});
+  std::shuffle(positions.begin(), positions.end(), random);
+  std::int64_t room = largest * largest;
+  for (std::size_t d = 0; d < positions.size(); ++d) {
+    const std::int64_t extent = random_dim("e", random, std::min(largest, room));
+    p.arguments[d].dim = extent;
+    p.arguments[d + positions.size()].dim = positions[d];
+    room /= std::max<std::int64_t>(1, extent);
+  }
+}
+
 void draw_legal_arguments(Problem& p, std::mt19937_64& random, std::int64_t largest) {
   for (int tries = 0; tries < kMostTries; ++tries) {
     draw_arguments(p, random, largest);
+    if (p.routine->base == "permute") draw_permutation(p, random, largest);
     if (p.routine->legal(p.arguments, p.lds)) return;
   }
   std::fprintf(stderr, "%s: no legal call found\n", std::string(p.routine->name).c_str());

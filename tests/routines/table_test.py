@@ -66,6 +66,23 @@ local = "JOBZ = 'S'"
 explained = { w = "because" }
 """
 
+# An operation of devices.
+BLOCK = """
+[[routine]]
+name = "turn"
+precisions = "d"
+summary = "X := X in another order"
+arguments = [
+  { name = "m", role = "dim" },
+  { name = "n", role = "dim" },
+  { name = "alpha", role = "scalar" },
+  { name = "x", role = "vector", shape = ["product(m, n)"], use = "inout" },
+]
+legal = "is_permutation(n, m)"
+trivial = "m == 0"
+flops = "m"
+"""
+
 
 def load(text: str, file: str = "blas.toml") -> list[table.Routine]:
     with tempfile.TemporaryDirectory() as folder:
@@ -190,6 +207,22 @@ class Rows(unittest.TestCase):
             load(GOOD.replace("[[routine]]", "[[row]]"))
         with self.assertRaisesRegex(table.TableError, "key 'arguments' is missing or no list"):
             load('[[routine]]\nname = "x"\nprecisions = "s"\nsummary = ""\n')
+
+    def test_operations_of_devices_are_not_exported(self) -> None:
+        (row,) = load(BLOCK, "block.toml")
+        self.assertEqual((row.library, row.level, row.is_exported), ("block", 1, False))
+        cases = {
+            ('flops = "m"', 'flops = "m"\nlevel = 1'): "level 1 (BLAS rows",
+            ('flops = "m"', 'flops = "m"\nrow_major = {}'): "row_major (no interface of C",
+            ("product(m, n)", "product()"): "product takes one or more numbers",
+            ("product(m, n)", "product(m, alpha)"): "'alpha' is a scalar, not a number",
+            ("product(m, n)", "is_permutation(m, n)"): "is a truth, not a number",
+            ("is_permutation(n, m)", "product(n, m)"): "is a number, not a truth",
+            ("is_permutation(n, m)", "is_sorted(n, m)"): "only min, max, log2, product",
+        }
+        for (old, new), expected in cases.items():
+            with self.subTest(new):
+                self.assertIn(expected, self.complaint(old, new, BLOCK, "block.toml"))
 
     def test_a_row_may_be_two(self) -> None:
         real, complex_ = load(MORE, "lapack_more.toml")

@@ -54,9 +54,11 @@ const std::vector<const Descriptor*>& rows_with_conditions() {
 
 void make_call(Choices& choices, const HostileBuffers& buffers, HostileCall& call) {
   const auto rows = routines::all();
+  const auto operations = routines::device_operations();
   const auto& conditional = rows_with_conditions();
-  call.routine = choices.chance(96) ? conditional[choices.below(conditional.size())]
-                                    : &rows[choices.below(rows.size())];
+  call.routine = choices.chance(96)   ? conditional[choices.below(conditional.size())]
+                 : choices.chance(16) ? &operations[choices.below(operations.size())]
+                                      : &rows[choices.below(rows.size())];
   call.text = call.routine->name;
   const std::int64_t largest = largest_of(choices);
   std::mt19937_64 random(choices.word());

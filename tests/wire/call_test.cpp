@@ -294,29 +294,33 @@ TEST(Call, CorruptedBodiesAreRefusedOrCanonical) {
   }
 }
 
-TEST(Call, EveryRoutineOfTheTableFitsABodyAndReturns) {
-  auto random = test::fresh_random();
-  for (const Descriptor& routine : routines::all()) {
-    ASSERT_LE(routine.kinds.size(), std::size_t{kMaxArguments}) << routine.name;
-    std::vector<Argument> arguments(routine.kinds.size());
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      switch (routine.kinds[i]) {
-        case Kind::flag:
-          arguments[i] = flag(static_cast<char>(test::uniform<int>(random, 'A', 'Z')));
-          break;
-        case Kind::dim: arguments[i] = dim(static_cast<std::int64_t>(random())); break;
-        case Kind::scalar: arguments[i] = scalar(static_cast<double>(random()), -0.5); break;
-        case Kind::real_scalar: arguments[i] = scalar(static_cast<double>(random())); break;
-        default: arguments[i] = operand(random(), random(), static_cast<std::int64_t>(random()));
-      }
+void expect_to_return(const Descriptor& routine, std::mt19937_64& random) {
+  ASSERT_LE(routine.kinds.size(), std::size_t{kMaxArguments}) << routine.name;
+  std::vector<Argument> arguments(routine.kinds.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    switch (routine.kinds[i]) {
+      case Kind::flag:
+        arguments[i] = flag(static_cast<char>(test::uniform<int>(random, 'A', 'Z')));
+        break;
+      case Kind::dim: arguments[i] = dim(static_cast<std::int64_t>(random())); break;
+      case Kind::scalar: arguments[i] = scalar(static_cast<double>(random()), -0.5); break;
+      case Kind::real_scalar: arguments[i] = scalar(static_cast<double>(random())); break;
+      default: arguments[i] = operand(random(), random(), static_cast<std::int64_t>(random()));
     }
-    wire::Body body;
-    encode_call(routine, arguments.data(), body);
-    EXPECT_EQ(body.bytes().size() % 8, 0u) << routine.name;
-    const auto call = call_of(body.bytes());
-    ASSERT_TRUE(call.ok()) << routine.name << ": " << call.status().message();
-    EXPECT_EQ(call->routine, &routine);
-    EXPECT_EQ(encoded(routine, call->arguments), to_hex(body.bytes())) << routine.name;
+  }
+  wire::Body body;
+  encode_call(routine, arguments.data(), body);
+  EXPECT_EQ(body.bytes().size() % 8, 0u) << routine.name;
+  const auto call = call_of(body.bytes());
+  ASSERT_TRUE(call.ok()) << routine.name << ": " << call.status().message();
+  EXPECT_EQ(call->routine, &routine);
+  EXPECT_EQ(encoded(routine, call->arguments), to_hex(body.bytes())) << routine.name;
+}
+
+TEST(Call, EveryRowOfTheTableFitsABodyAndReturns) {
+  auto random = test::fresh_random();
+  for (const auto rows : {routines::all(), routines::device_operations()}) {
+    for (const Descriptor& routine : rows) expect_to_return(routine, random);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/cpu/cores.hpp"
+#include "backend/cpu/device_operations.hpp"
 #include "device/stopwatch.hpp"
 
 namespace ob::cpu {
@@ -116,6 +117,9 @@ void BlasLibrary::bind() {
     if (routines_.contains(routine.id)) continue;
     if (const auto other = substitute(routine, find_symbol)) routines_[routine.id] = *other;
   }
+  for (const Descriptor& routine : routines::device_operations()) {
+    if (const Thunk own = operation(routine)) routines_[routine.id] = {own, nullptr};
+  }
 }
 
 void BlasLibrary::configure(unsigned threads) {
@@ -151,7 +155,8 @@ const BlasLibrary::Routine* BlasLibrary::find(std::uint32_t descriptor_id) const
 
 bool BlasLibrary::run(const Routine& routine, const Argument* arguments) const {
   std::unique_lock<std::mutex> turn;
-  if (turn_ != nullptr) turn = std::unique_lock(*turn_);
+  const bool in_library = routine.function != nullptr;
+  if (turn_ != nullptr && in_library) turn = std::unique_lock(*turn_);
   return routine.thunk(routine.function, arguments);
 }
 

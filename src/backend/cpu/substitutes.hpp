@@ -13,7 +13,7 @@ namespace ob::cpu {
 /// A routine of a library, and the way to call it.
 struct LibraryRoutine {
   Thunk thunk = nullptr;
-  void* function = nullptr;
+  void* function = nullptr;  ///< nullptr: an operation of our own (device_operations.hpp)
 };
 
 /// Finds a substitute for `routine` among the symbols that `symbol` finds: gemmt and gemmtr for

@@ -16,7 +16,7 @@ namespace {
 // its own place. A program stops if it finds an undefined info, and its library uses indices as
 // addresses when the next call of the program stays local.
 void set_integers(const HostCall& call) {
-  if (call.routine->library == Library::blas) return;  // has none, and its calls may be short
+  if (call.routine->library != Library::lapack) return;  // has none, and its calls may be short
   const Operands operands = call.routine->operands(call.arguments);
   for (const Operand& operand : operands.span()) {
     const Kind kind = call.routine->kinds[operand.argument];

@@ -27,6 +27,9 @@ TEST_F(BlasLibraryTest, HasEveryRoutineOfTheTable) {
   for (const Descriptor& routine : routines::all()) {
     EXPECT_NE(library->find(routine.id), nullptr) << routine.name;
   }
+  for (const Descriptor& operation : routines::device_operations()) {
+    EXPECT_NE(library->find(operation.id), nullptr) << operation.name;
+  }
   EXPECT_EQ(library->find(0), nullptr);
 }
 
