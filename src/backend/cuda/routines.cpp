@@ -6,7 +6,9 @@
 #include "backend/cuda/blas.hpp"
 #include "backend/cuda/host_lapack.hpp"
 #include "backend/cuda/lapack.hpp"
+#include "backend/cuda/permute.hpp"
 #include "device/operand_copies.hpp"
+#include "device/permute/permute.hpp"
 
 namespace ob::cuda {
 namespace {
@@ -18,9 +20,24 @@ bool is_aligned_to_elements(const Operand& operand, const Argument& argument) {
   return address % operand.element_bytes == 0;
 }
 
+// Without the compiler of its kernels, a device leaves `permute` to the processor.
+bool runs_on_device(StreamContext& context, const Descriptor& routine, const Argument* arguments) {
+  switch (routine.library) {
+    case ob::Library::blas: return blas_has(routine);
+    case ob::Library::lapack: return lapack_takes(routine, arguments);
+    case ob::Library::block:
+      return is_permute(routine) && context.handles.kernels(context.device).ok();
+  }
+  return false;
+}
+
 Status run_on_device(StreamContext& context, const Descriptor& routine, const Argument* arguments) {
-  return routine.library == ob::Library::blas ? run_blas(context, routine, arguments)
-                                              : run_lapack(context, routine, arguments);
+  switch (routine.library) {
+    case ob::Library::blas: return run_blas(context, routine, arguments);
+    case ob::Library::lapack: return run_lapack(context, routine, arguments);
+    case ob::Library::block: return run_permute(context, arguments);
+  }
+  return {};
 }
 
 }  // namespace
@@ -28,9 +45,7 @@ Status run_on_device(StreamContext& context, const Descriptor& routine, const Ar
 bool Routines::has(const Descriptor& /*routine*/) noexcept { return true; }
 
 Status Routines::run(StreamContext& context, const Descriptor& routine, const Argument* arguments) {
-  const bool on_device =
-      routine.library == ob::Library::blas ? blas_has(routine) : lapack_takes(routine, arguments);
-  if (!on_device) return run_on_host(context, routine, arguments);
+  if (!runs_on_device(context, routine, arguments)) return run_on_host(context, routine, arguments);
   Argument aligned[kMaxArguments];
   std::copy(arguments, arguments + routine.kinds.size(), aligned);
   OperandCopies copies(routine, aligned);

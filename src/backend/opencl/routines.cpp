@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "backend/opencl/blas.hpp"
+#include "backend/opencl/permute.hpp"
 #include "device/host_fallback.hpp"
 #include "device/operand_copies.hpp"
+#include "device/permute/permute.hpp"
 
 namespace ob::opencl {
 namespace {
@@ -32,6 +34,7 @@ bool is_aligned(const Operand& operand, const Argument& argument) {
 }  // namespace
 
 Status run_routine(QueueContext& context, const Descriptor& routine, const Argument* arguments) {
+  if (is_permute(routine) && context.accelerator.has_fp64) return run_permute(context, arguments);
   if (!blas_takes(context, routine, arguments)) return run_here(context, routine, arguments);
   Argument aligned[kMaxArguments];
   std::copy(arguments, arguments + routine.kinds.size(), aligned);

@@ -74,6 +74,30 @@ __device__ inline void copy_matrix(int triangle, long long rows, long long cols,
   }
 }
 
+// The axes of A in the order in which they lie in B, which has no gaps (permute.cpp has the same
+// struct).
+struct Axes {
+  long long extent[8];
+  long long from[8];
+  int rank;
+};
+
+// B := alpha A permuted + beta B. A factor of 0 keeps its operand from being read.
+template <class T>
+__device__ inline void permute(long long count, const Axes& axes, T alpha, const T* a, T beta,
+                               T* b) {
+  for (long long i = first_index(); i < count; i += index_step()) {
+    long long left = i;
+    long long place = 0;
+    for (int axis = 0; axis < axes.rank; ++axis) {
+      place += left % axes.extent[axis] * axes.from[axis];
+      left /= axes.extent[axis];
+    }
+    const T added = alpha == 0 ? T(0) : alpha * a[place];
+    b[i] = beta == 0 ? added : beta * b[i] + added;
+  }
+}
+
 template <class Real>
 __device__ inline void set_real(Real& a, double value) {
   a = Real(value);
@@ -115,6 +139,11 @@ OB_KERNELS_OF(s, float)
 OB_KERNELS_OF(d, double)
 OB_KERNELS_OF(c, ob_kernels::Complex<float>)
 OB_KERNELS_OF(z, ob_kernels::Complex<double>)
+
+extern "C" __global__ void ob_permute_d(long long count, ob_kernels::Axes axes, double alpha,
+                                        const double* a, double beta, double* b) {
+  ob_kernels::permute<double>(count, axes, alpha, a, beta, b);
+}
 
 // Widens the pivots of functions that know only 32-bit ones.
 extern "C" __global__ void ob_widen(long long count, const int* narrow, long long* wide) {

@@ -58,4 +58,29 @@ OB_SCALE(d, double, double, OB_REAL_TIMES, OB_REAL_PART)
 OB_SCALE(z, double, double2, times_z, real_part_z)
 OB_COPY(d, double)
 OB_COPY(z, double2)
+
+// The axes of A in the order in which they lie in B, which has no gaps (permute.cpp has the same
+// struct).
+struct ob_axes {
+  long extent[8];
+  long from[8];
+  long rank;
+};
+
+// B := alpha A permuted + beta B. A factor of 0 keeps its operand from being read.
+__kernel void ob_permute_d(long count, long one, struct ob_axes axes, double alpha,
+                           __global const double* a, long a_offset, double beta, __global double* b,
+                           long b_offset) {
+  const long i = get_global_id(0);
+  if (i >= count) return;
+  long left = i;
+  long place = a_offset;
+  for (long axis = 0; axis < axes.rank; ++axis) {
+    place += left % axes.extent[axis] * axes.from[axis];
+    left /= axes.extent[axis];
+  }
+  const double added = alpha == 0 ? 0 : alpha * a[place];
+  __global double* element = b + b_offset + i;
+  *element = beta == 0 ? added : beta * *element + added;
+}
 #endif
