@@ -86,7 +86,8 @@ void SialReport::add(const sial::WorkerSetting& setting, const sial::Worker& wor
   if (setting.device != nullptr) {
     json["device"] = {{"to_device_bytes", counts.device.to_device_bytes},
                       {"to_host_bytes", counts.device.to_host_bytes},
-                      {"evicted", counts.device.evicted}};
+                      {"evicted", counts.device.evicted},
+                      {"permuted", counts.device.permuted}};
   }
   json["lines"] = Json::array();
   for (auto& [place, line] : lines) json["lines"].push_back(std::move(line));

@@ -32,7 +32,7 @@ def show(file: Path, to: IO[str]) -> None:
             console.print(
                 f"  devices: {format_bytes(device['to_device_bytes'])} there, "
                 f"{format_bytes(device['to_host_bytes'])} back, {device['evicted']:,} blocks "
-                "evicted"
+                f"evicted, {device['permuted']:,} permuted there"
             )
         if puts := program["puts"]["waits"]:
             console.print(

@@ -2,6 +2,7 @@
 // A device in front of another one. It fails the operation that a test selects.
 
 #include <atomic>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,9 @@ class ForwardingDevice final : public Device {
     hidden_ = true;
     info_.host_visible = false;
   }
+
+  /// Lets calls of this routine fail with `unsupported`.
+  void lack(std::string routine) { lacking_ = std::move(routine); }
 
   const DeviceInfo& info() const noexcept override { return info_; }
   Result<QueueId> create_queue(const Account& account = {}) override {
@@ -87,6 +91,7 @@ class ForwardingDevice final : public Device {
   }
   Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override {
     OB_RETURN_IF_ERROR(turn());
+    if (routine.name == lacking_) return {Code::unsupported, lacking_ + " is not here"};
     return inner_.call(queue, routine, arguments);
   }
   Result<PlanId> make_plan(const FftPlan& plan, const Account& account = {}) override {
@@ -126,6 +131,7 @@ class ForwardingDevice final : public Device {
   bool hidden_ = false;
   std::vector<Accuracy> demands_;
   Status failure_;
+  std::string lacking_;
 };
 
 }  // namespace ob::test

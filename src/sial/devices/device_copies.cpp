@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/layout.hpp"
+#include "device/permute/permute.hpp"
 #include "sial/operations/contraction.hpp"
 #include "sial/operations/copy.hpp"
 
@@ -88,19 +89,21 @@ void DeviceCopies::forget() noexcept {
 
 Result<std::shared_ptr<DeviceMemory>> DeviceMemory::open(std::shared_ptr<Device> device,
                                                          std::uint64_t limit_bytes,
-                                                         std::uint64_t held_bytes, Gemm& host) {
+                                                         std::uint64_t held_bytes, bool permutes,
+                                                         Gemm& host) {
   if (limit_bytes == 0) limit_bytes = device->info().memory_bytes / 10 * 9;
   std::shared_ptr<DeviceMemory> made(
-      new DeviceMemory(std::move(device), limit_bytes, held_bytes, host));
+      new DeviceMemory(std::move(device), limit_bytes, held_bytes, permutes, host));
   OB_RETURN_IF_ERROR(made->make_queues());
   return made;
 }
 
 DeviceMemory::DeviceMemory(std::shared_ptr<Device> device, std::uint64_t limit_bytes,
-                           std::uint64_t held_bytes, Gemm& host)
+                           std::uint64_t held_bytes, bool permutes, Gemm& host)
     : device_(std::move(device)),
       limit_bytes_(limit_bytes),
       held_limit_bytes_(held_bytes),
+      permutes_(permutes),
       host_(host),
       arrived_(std::make_shared<std::atomic<std::uint64_t>>(0)) {}
 
@@ -136,15 +139,8 @@ DeviceCopies& DeviceMemory::copies_of(const Block& block) {
 Result<BufferId> DeviceMemory::read(const ConstBlockPtr& block, const Strides& strides) {
   DeviceCopies& copies = copies_of(*block);
   pin(copies);
-  for (const DeviceCopies::Copy& copy : copies.copies_) {
-    if (same_order(block->shape(), copy.strides, strides)) return copy.buffer;
-  }
-  OB_ASSIGN_OR_RETURN(const BufferId buffer, allocate(block->bytes(), Writer::upload));
-  copies.copies_.push_back({buffer, strides});
-  if (const Status sent = upload(buffer, *block, strides, block); !sent.ok()) {
-    lose(sent);
-    return sent;
-  }
+  if (const auto* copy = find(copies, strides)) return copy->buffer;
+  OB_ASSIGN_OR_RETURN(const BufferId buffer, make_copy(*block, strides, block));
   copies.missed_s = 0;
   return buffer;
 }
@@ -153,19 +149,73 @@ Result<BufferId> DeviceMemory::write(Block& d, const Strides& strides, bool upda
   DeviceCopies& copies = copies_of(d);
   pin(copies);
   if (updates) {
-    for (const DeviceCopies::Copy& copy : copies.copies_) {
-      if (same_order(d.shape(), copy.strides, strides)) return copy.buffer;
-    }
+    if (const auto* copy = find(copies, strides)) return copy->buffer;
+    return make_copy(d, strides, nullptr);
   }
-  OB_ASSIGN_OR_RETURN(const BufferId buffer,
-                      allocate(d.bytes(), updates ? Writer::upload : Writer::compute));
+  OB_ASSIGN_OR_RETURN(const BufferId buffer, allocate(d.bytes(), Writer::compute));
   // A result gets memory of its own: commands that read the former one may still run.
   copies.copies_.push_back({buffer, strides});
-  if (!updates) return buffer;
-  if (const Status sent = upload(buffer, d, strides, nullptr); !sent.ok()) {
+  return buffer;
+}
+
+const DeviceCopies::Copy* DeviceMemory::find(const DeviceCopies& copies,
+                                             const Strides& strides) const {
+  for (const DeviceCopies::Copy& copy : copies.copies_) {
+    if (same_order(copies.block_.shape(), copy.strides, strides)) return &copy;
+  }
+  return nullptr;
+}
+
+// A block travels in its own order if the device makes the others. `holder` as upload().
+Result<BufferId> DeviceMemory::make_copy(const Block& block, const Strides& strides,
+                                         ConstBlockPtr holder) {
+  DeviceCopies& copies = copies_of(block);
+  const Strides dense = dense_strides(block.shape());
+  const bool is_first = copies.copies_.empty();
+  const bool own_order = same_order(block.shape(), strides, dense);
+  if (!permutes_ || block.value() || (is_first && own_order)) {
+    return upload_copy(block, strides, std::move(holder));
+  }
+  if (is_first) OB_RETURN_IF_ERROR(upload_copy(block, dense, holder).status());
+  Result<BufferId> permuted = permute_copy(block, strides);
+  if (!is_first || permuted.ok() || permuted.status().code() != Code::out_of_memory) {
+    return permuted;
+  }
+  // There is no memory for two copies, so the host permutes.
+  {
+    const std::lock_guard lock(mutex_);
+    free_copies(copies);
+  }
+  return upload_copy(block, strides, std::move(holder));
+}
+
+Result<BufferId> DeviceMemory::upload_copy(const Block& block, const Strides& strides,
+                                           ConstBlockPtr holder) {
+  OB_ASSIGN_OR_RETURN(const BufferId buffer, allocate(block.bytes(), Writer::upload));
+  copies_of(block).copies_.push_back({buffer, strides});
+  if (const Status sent = upload(buffer, block, strides, std::move(holder)); !sent.ok()) {
     lose(sent);
     return sent;
   }
+  return buffer;
+}
+
+// Makes a copy from the first one, on the queue of the computations, which may have written it.
+Result<BufferId> DeviceMemory::permute_copy(const Block& block, const Strides& strides) {
+  static const Descriptor& routine = *routines::find("dpermute");
+  DeviceCopies& copies = copies_of(block);
+  OB_ASSIGN_OR_RETURN(const BufferId buffer, allocate(block.bytes(), Writer::compute));
+  const DeviceCopies::Copy from = copies.copies_.front();
+  const CallArguments call = permutation(block.shape().rank, block.shape().extents, from.strides,
+                                         strides, {from.buffer, 0, 0}, {buffer, 0, 0});
+  copies.copies_.push_back({buffer, strides});
+  Status status = await_uploads();
+  if (status.ok()) status = device_->call(compute_, routine, call.items);
+  if (!status.ok()) {
+    lose(status);
+    return status;
+  }
+  ++traffic_.permuted;
   return buffer;
 }
 

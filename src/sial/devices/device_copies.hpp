@@ -94,7 +94,8 @@ class DeviceCopies final : public BlockCopies {
 struct DeviceTraffic {
   std::uint64_t to_device_bytes = 0;
   std::uint64_t to_host_bytes = 0;
-  std::uint64_t evicted = 0;  ///< blocks whose copies had to make room
+  std::uint64_t evicted = 0;   ///< blocks whose copies had to make room
+  std::uint64_t permuted = 0;  ///< copies that the device made from others
 };
 
 /// The memory of a device that a process uses for blocks, and its queues. Uploads have a queue of
@@ -104,10 +105,12 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
  public:
   /// @param limit_bytes of the copies; 0: as much as the device has
   /// @param held_bytes of operands that are kept in host memory for the case that the device dies
-  /// @param host computes then
+  /// @param permutes the device makes copies of other orders; otherwise, the host does
+  /// @param host computes if the device dies
   static Result<std::shared_ptr<DeviceMemory>> open(std::shared_ptr<Device> device,
                                                     std::uint64_t limit_bytes,
-                                                    std::uint64_t held_bytes, Gemm& host);
+                                                    std::uint64_t held_bytes, bool permutes,
+                                                    Gemm& host);
   ~DeviceMemory();
   /// Ends the queues. No elements go to or from the device any more.
   void close() noexcept;
@@ -120,6 +123,8 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   const Status& lost() const noexcept { return lost_; }
   /// Returns ok, or the reason why the elements of a block are not known any more.
   const Status& broken() const noexcept { return broken_; }
+  /// True if the device makes copies of other orders.
+  bool permutes() const noexcept { return permutes_; }
   /// Returns the traffic since the last call.
   DeviceTraffic take_traffic() noexcept { return std::exchange(traffic_, {}); }
 
@@ -160,12 +165,16 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   enum class Writer : std::uint8_t { upload, compute };
 
   DeviceMemory(std::shared_ptr<Device> device, std::uint64_t limit_bytes, std::uint64_t held_bytes,
-               Gemm& host);
+               bool permutes, Gemm& host);
   Status make_queues();
   Result<BufferId> allocate(std::uint64_t bytes, Writer writer);
   std::optional<BufferId> take_idle(std::uint64_t bytes, Writer writer);
   bool free_idle() noexcept;
   void note_quiet() noexcept;
+  const DeviceCopies::Copy* find(const DeviceCopies& copies, const Strides& strides) const;
+  Result<BufferId> make_copy(const Block& block, const Strides& strides, ConstBlockPtr holder);
+  Result<BufferId> upload_copy(const Block& block, const Strides& strides, ConstBlockPtr holder);
+  Result<BufferId> permute_copy(const Block& block, const Strides& strides);
   Status upload(BufferId buffer, const Block& block, const Strides& strides, ConstBlockPtr holder);
   void hold(ConstBlockPtr block);
   bool has_room(std::uint64_t bytes);
@@ -180,6 +189,7 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   const std::shared_ptr<Device> device_;
   const std::uint64_t limit_bytes_;
   const std::uint64_t held_limit_bytes_;
+  const bool permutes_;
   Gemm& host_;
   Scratch scratch_;
   QueueId uploads_{}, compute_{};

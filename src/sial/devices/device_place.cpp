@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/layout.hpp"
+#include "device/permute/permute.hpp"
 
 namespace ob::sial {
 namespace {
@@ -20,6 +21,11 @@ constexpr double kHintedFactor = 1.25;
 
 const Descriptor& dgemm() {
   static const Descriptor& routine = *routines::find("dgemm");
+  return routine;
+}
+
+const Descriptor& dpermute() {
+  static const Descriptor& routine = *routines::find("dpermute");
   return routine;
 }
 
@@ -65,11 +71,47 @@ Status submit(Device& device, QueueId queue, const ContractionProduct& product, 
   return device.call(queue, dgemm(), arguments);
 }
 
+// Returns the bytes that a permutation reads and writes per second at this order of contents: the
+// time on the host, and then to the device.
+double by_host_bytes(const PlaceRates& rates) {
+  return 2 / (2 / rates.host_copy_bytes + 1 / rates.to_device_bytes);
+}
+
+// True if the device permutes, and no slower than the host together with an upload.
+bool permutes_there(const PlaceRates& rates) {
+  return rates.device_copy_bytes >= by_host_bytes(rates);
+}
+
 double elapsed_s(const std::function<Status()>& work, Status& status) {
   const auto begin = std::chrono::steady_clock::now();
   const Status done = work();
   if (status.ok()) status = done;
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// Returns the bytes that a permutation on the device reads and writes per second; 0 if it does not
+// permute, as one of an older release.
+double measure_permutation(Device& device, QueueId queue, std::int64_t order, BufferId buffer,
+                           std::uint64_t to_bytes) {
+  const CallArguments call =
+      permutation(2, {order, order}, {1, order}, {order, 1}, {buffer, 0, 0}, {buffer, to_bytes, 0});
+  const auto permute = [&](int times) -> Status {
+    for (int i = 0; i < times; ++i) {
+      OB_RETURN_IF_ERROR(device.call(queue, dpermute(), call.items));
+    }
+    return device.synchronize(queue).status;
+  };
+  Status status;
+  double one_s = 1e9;
+  double nine_s = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    one_s = std::min(one_s, elapsed_s([&] { return permute(1); }, status));
+    if (!status.ok()) return 0;
+    nine_s = std::min(nine_s, elapsed_s([&] { return permute(9); }, status));
+  }
+  if (!status.ok()) return 0;
+  const double moved_bytes = 2.0 * 8 * static_cast<double>(order * order) * sizeof(double);
+  return moved_bytes / std::max({nine_s - one_s, nine_s / 10, 1e-9});
 }
 
 // Returns the strides, per dimension of a block with strides `own`, of the dense copy that a layout
@@ -145,6 +187,9 @@ Result<PlaceRates> measure_rates(Device& device, Gemm& host) {
   const double read_s = best_of_3([&] { return read(kTransfer); });
   const double one_s = best_of_3([&] { return multiply(1); });
   const double four_s = best_of_3([&] { return multiply(4); });
+  if (status.ok()) {
+    rates.device_copy_bytes = measure_permutation(device, queue, kOrder, buffer, kBytes);
+  }
   (void)device.free(buffer);
   (void)device.destroy_queue(queue);
   if (!status.ok()) return status;
@@ -160,8 +205,9 @@ Result<std::unique_ptr<DevicePlace>> DevicePlace::open(std::shared_ptr<Device> d
                                                        const PlaceRates& rates,
                                                        const DevicePlaceOptions& options,
                                                        Gemm& host) {
-  OB_ASSIGN_OR_RETURN(auto memory, DeviceMemory::open(std::move(device), options.memory_bytes,
-                                                      options.held_bytes, host));
+  OB_ASSIGN_OR_RETURN(
+      auto memory, DeviceMemory::open(std::move(device), options.memory_bytes, options.held_bytes,
+                                      permutes_there(rates), host));
   return std::unique_ptr<DevicePlace>(new DevicePlace(std::move(memory), rates, options));
 }
 
@@ -210,11 +256,11 @@ void DevicePlace::make_plan(const Statement& statement, DevicePlan& plan) {
   };
   const ConstView shape = view(kD);
   const View to{nullptr, shape.rank, shape.extents, shape.strides, shape.labels, shape.simple};
-  // A permutation is made on the host, and the permuted block travels.
+  // If the device does not permute, the host does, and the permuted block travels.
+  const double copy_bytes = memory_->permutes() ? rates_.device_copy_bytes : by_host_bytes(rates_);
   plan.layout = ContractionLayout::choose(
       ContractionLabels::of(to, view(kB1), view(kB2)),
-      {rates_.device_flops, 2 / (2 / rates_.host_copy_bytes + 1 / rates_.to_device_bytes),
-       rates_.command_s * 10, rates_.command_s});
+      {rates_.device_flops, copy_bytes, rates_.command_s * 10, rates_.command_s});
   for (std::size_t i = 0; i < 3; ++i) {
     const OperandLayout& layout = plan.layout.operands[i];
     plan.shapes[i] = statement.block(i).shape();
@@ -242,7 +288,9 @@ bool DevicePlace::prefers(Statement& statement, std::uint64_t repeats, bool hint
     if (read && !copies.host_is_latest()) {
       host_s += rates_.request_s + bytes / rates_.to_host_bytes;
     }
-    const bool there = copies.any() && !layout.operands[i].permuted;
+    const bool permuted = layout.operands[i].permuted;
+    const bool there = copies.any() && (!permuted || memory_->permutes());
+    if (read && permuted && memory_->permutes()) device_s += 2 * bytes / rates_.device_copy_bytes;
     if (read && !there && !block.value()) upload_s[i] = bytes / rates_.to_device_bytes;
     if (i != kD) continue;
     // The result goes back once for all statements that add to it.

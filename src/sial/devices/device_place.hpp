@@ -25,6 +25,7 @@ struct PlaceRates {
   double host_flops = 35e9;
   double device_flops = 35e9;
   double host_copy_bytes = 10e9;  ///< read and written, of a permutation
+  double device_copy_bytes = 0;   ///< the same on the device; 0: it cannot permute
   double to_device_bytes = 1e9;
   double to_host_bytes = 1e9;
   double request_s = 1e-5;  ///< until the first byte of a result arrives

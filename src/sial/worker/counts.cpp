@@ -19,7 +19,7 @@ void for_each_counter(Counts& counts, Visit visit) {
     visit(one.block_bytes), visit(one.fetched_bytes), visit(one.put_bytes);
   }
   visit(counts.run_ns), visit(counts.credit_waits), visit(counts.device.to_device_bytes);
-  visit(counts.device.to_host_bytes), visit(counts.device.evicted);
+  visit(counts.device.to_host_bytes), visit(counts.device.evicted), visit(counts.device.permuted);
 }
 
 }  // namespace

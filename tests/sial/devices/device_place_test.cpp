@@ -87,7 +87,9 @@ class History {
   History(std::mt19937_64& random, Device& device, const DevicePlaceOptions& options)
       : random_(random) {
     const std::shared_ptr<Device> unowned(&device, [](Device*) {});
-    auto opened = DevicePlace::open(unowned, {}, options, gemm_);
+    PlaceRates rates;
+    if (uniform(random, 0, 1) != 0) rates.device_copy_bytes = 1e12;  // the device permutes
+    auto opened = DevicePlace::open(unowned, rates, options, gemm_);
     EXPECT_TRUE(opened.ok()) << opened.status().message();
     place_ = std::move(*opened);
     for (int i = 0; i < 12; ++i) add_block();
@@ -298,6 +300,67 @@ TEST_F(DevicePlaceTest, AnOperandTravelsOnceForManyContractions) {
   const DeviceTraffic traffic = place->take_traffic();
   EXPECT_EQ(traffic.to_device_bytes, 2 * a->bytes());
   EXPECT_EQ(traffic.to_host_bytes, d->bytes());
+}
+
+// D(k,i,j) = A(k,l,i) B(l,j): whatever the layout, no gemm takes all three as they are.
+TEST_F(DevicePlaceTest, ADeviceThatPermutesGetsABlockOnce) {
+  LoopGemm gemm;
+  BlockPool pool;
+  const std::shared_ptr<Device> device(cpu_.get(), [](Device*) {});
+  for (const bool permutes : {false, true}) {
+    PlaceRates rates;
+    if (permutes) rates.device_copy_bytes = 1e12;
+    auto place =
+        std::move(DevicePlace::open(device, rates, {.place = Place::device}, gemm).value());
+    const auto block = [&](const Shape& shape) {
+      BlockPtr made = std::move(pool.allocate(shape).value());
+      for (std::int64_t i = 0; i < made->elements(); ++i) made->data()[i] = uniform(random_, -9, 9);
+      return made;
+    };
+    const BlockPtr a = block({3, {3, 4, 5}});
+    const BlockPtr b = block({2, {5, 6}});
+    const BlockPtr b2 = block({2, {4, 6}});
+    const BlockPtr c = block({3, {5, 4, 3}});
+    const auto run = [&](const LabelledBlock& left, const LabelledBlock& right,
+                         std::array<std::uint32_t, kMaxRank> labels, const Shape& shape) {
+      const BlockPtr d = block(shape);
+      DevicePlan plan;
+      ASSERT_TRUE(place->contract(*d, {d, labels, 0}, left, right, Assign::set, 1, false, plan));
+      const BlockPtr expected = block(shape);
+      const auto view = [](const LabelledBlock& of) {
+        return view_of(of, dense_strides(of.block->shape()), std::as_const(*of.block).data());
+      };
+      const ConstView like = view({expected, labels, 0});
+      const View to{expected->data(), like.rank, like.extents, like.strides, like.labels, 0};
+      Scratch scratch;
+      ASSERT_TRUE(contract(to, view(left), view(right), Assign::set, gemm, scratch).ok());
+      for (std::int64_t i = 0; i < d->elements(); ++i) {
+        ASSERT_EQ(std::as_const(*d).data()[i], std::as_const(*expected).data()[i]);
+      }
+    };
+    // A as it is; summed over its middle index; and over its outer ones in the other order.
+    run({a, {0, 1, 2}, 0}, {b, {2, 3}, 0}, {0, 1, 3}, {3, {3, 4, 6}});
+    run({a, {0, 1, 2}, 0}, {b2, {1, 3}, 0}, {0, 3, 2}, {3, {3, 6, 5}});
+    run({a, {0, 1, 2}, 0}, {c, {2, 3, 0}, 0}, {1, 3}, {2, {4, 4}});
+    const DeviceTraffic traffic = place->take_traffic();
+    EXPECT_EQ(traffic.permuted > 0, permutes);
+    if (permutes) {
+      EXPECT_EQ(traffic.to_device_bytes, a->bytes() + b->bytes() + b2->bytes() + c->bytes());
+    }
+  }
+}
+
+TEST_F(DevicePlaceTest, MeasuredRatesSayWhetherADevicePermutes) {
+  LoopGemm gemm;
+  const auto able = measure_rates(*cpu_, gemm);
+  ASSERT_TRUE(able.ok()) << able.status().message();
+  EXPECT_GT(able->device_copy_bytes, 0);
+  ForwardingDevice older(*cpu_);
+  older.lack("dpermute");
+  const auto unable = measure_rates(older, gemm);
+  ASSERT_TRUE(unable.ok()) << unable.status().message();
+  EXPECT_EQ(unable->device_copy_bytes, 0);
+  EXPECT_GT(unable->device_flops, 0);
 }
 
 TEST_F(DevicePlaceTest, APlanIsMadeAnewForOtherSizes) {
