@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import faulthandler
 import json
 import socket
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -34,6 +36,7 @@ class StubManager(threading.Thread):
         self.rev, self.floor, self.epochs = 1, EPOCH, [EPOCH]
         self.beat: Callable[[], bytes] = self.right
         self.wrong = 0  # wrong answers so far
+        self.asked = 0  # requests so far
         self.start()
 
     def state(self) -> dict[str, Any]:
@@ -71,6 +74,7 @@ class StubManager(threading.Thread):
                     if field.startswith(b"content-length:"):
                         length = int(field.partition(b":")[2])
                 stream.read(length)
+                self.asked += 1
                 is_wrong = self.beat != self.right and line.startswith(b"POST")
                 with contextlib.suppress(OSError):  # it stops reading
                     peer.sendall(self.answer(line.split()[0]))
@@ -119,13 +123,26 @@ def wrong_answers(manager: StubManager) -> dict[str, Callable[[], bytes]]:
     }
 
 
+@contextlib.contextmanager
+def told_where_threads_are(manager: StubManager) -> Iterator[None]:
+    """After a failure, stderr has what the manager's threads do, and how often it was asked."""
+    before = manager.asked
+    try:
+        yield
+    except AssertionError:
+        print(f"asked {manager.asked - before} times meanwhile", file=sys.stderr, flush=True)
+        faulthandler.dump_traceback(sys.__stderr__, all_threads=True)
+        raise
+
+
 def test_wrong_answers_are_no_word_of_the_manager(native: paths.Native) -> None:
     manager = StubManager()
     daemon = Daemon(native, "n1", "--pool", manager.url)
     until(lambda: hello(daemon.address, manager.token(EPOCH))[0] == 0, "it is registered")
     for name, wrong in wrong_answers(manager).items():
         manager.beat, manager.wrong = wrong, 0
-        until(lambda: manager.wrong > 0, f"it hears: {name}")
+        with told_where_threads_are(manager):
+            until(lambda: manager.wrong > 0, f"it hears: {name}")
         manager.beat = manager.right
         assert hello(daemon.address, manager.token(EPOCH)) == (0, ""), name
     manager.rev, manager.epochs = 2, []
