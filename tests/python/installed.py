@@ -114,7 +114,10 @@ def _scalapack_checks(output: str) -> list[str]:
 
 
 def _written(name: str, text: str) -> Callable[[Path], None]:
-    return lambda folder: (folder / name).write_text(text) and None
+    def prepare(folder: Path) -> None:
+        (folder / name).write_text(text)
+
+    return prepare
 
 
 def _scalapack(mpi: str) -> Installed:

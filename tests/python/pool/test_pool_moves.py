@@ -80,10 +80,10 @@ def test_a_pool_moves_while_a_program_computes(
         for number, (state, options) in enumerate(moves):
             late = pool.move(state, *options)
             worker.expect_remote()
-            # What was there at the time of the backup goes on.
+            # The backup has this lease and this ban, so they go on.
             assert pool.handle("goes-on")["epoch"] == before["epoch"]
             assert pool.client.ask("GET", "/v1/bans")["bans"][0]["user"] == "certificate mallory"
-            # What was granted after it is lost.
+            # A lease that was granted after the backup is lost.
             with pytest.raises(PoolError, match="no lease late"):
                 pool.client.ask("GET", "/v1/leases/late")
             # The device is granted after the daemon has spoken, with an epoch that nobody can have

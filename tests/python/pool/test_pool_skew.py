@@ -162,7 +162,7 @@ def test_a_break_of_the_interface_is_found(change: Callable[[Any], Any], why: st
     found = broken(old, new)
     assert found
     assert all(why in line for line in found), found
-    # What only adds breaks nobody: the other way round there are other breaks, or none.
+    # An addition breaks nobody: the other way round there are other breaks, or none.
     assert all(why not in line for line in broken(new, old))
 
 
