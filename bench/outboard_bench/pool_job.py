@@ -50,8 +50,8 @@ class PoolJob:
 
 
 def measure(folder: Path, products: int, runs: int) -> list[rows.Row]:
-    """Returns the row "job under the pool", beside "with --server", of `runs` turns after a first
-    one that does not count."""
+    """Returns the rows "with --server" and "under the pool", of `runs` turns after a first one
+    that does not count."""
     with _places(folder) as options:
         taken: list[list[float]] = [[], []]
         for number in turns.in_turns(2, runs + 1):
