@@ -75,12 +75,8 @@ def connect(url: str | None, key: Path | None) -> PoolClient:
             "https://HOST:7780"
         )
     named = os.environ.get(_KEY_VARIABLE)
-    try:
-        from outboard.pool.client import PoolClient
-    except ImportError as error:
-        raise click.UsageError(
-            f"--pool needs a package that is missing ({error.name}); run: pip install urllib3"
-        ) from error
+    from outboard.pool.client import PoolClient
+
     return PoolClient(url, key or (Path(named) if named else None))
 
 

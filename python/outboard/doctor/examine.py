@@ -16,7 +16,7 @@ from outboard.doctor import (
     settings,
     versions,
 )
-from outboard.doctor.finding import Finding, Level, ok, problem
+from outboard.doctor.finding import Finding, Level, ok
 from outboard.doctor.show import Groups
 
 _SYSTEM_BLAS = "libopenblas.so.0"
@@ -68,11 +68,8 @@ def _daemon(
 
 
 def _pool(wanted: Wanted) -> list[Finding]:
-    try:
-        from outboard.doctor import pool
-    except ModuleNotFoundError as error:
-        text = f"cannot be asked ({error.name} is not installed)"
-        return [problem(wanted.pool, text, "pip install urllib3")]
+    from outboard.doctor import pool
+
     return pool.check(wanted.pool, wanted.key if wanted.key and is_usable(wanted.key) else None)
 
 

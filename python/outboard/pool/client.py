@@ -1,4 +1,4 @@
-"""Asks the manager of a pool. `outboard run --pool` imports this, so it needs urllib3 alone."""
+"""Asks the manager of a pool. `outboard run --pool` imports this, so it needs no package."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ import contextlib
 import json
 import os
 import secrets
-import socket
 import ssl
 import time
 from collections.abc import Iterator
+from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlencode
-
-import urllib3
-from urllib3.connection import HTTPConnection
-from urllib3.connectionpool import HTTPConnectionPool
+from urllib.parse import quote, urlencode, urlsplit
 
 from outboard.errors import OutboardError
+from outboard.pool.connections import (
+    CONNECT_S,
+    ConnectionProblem,
+    Connections,
+    TlsConnection,
+    UnixConnection,
+)
 
 MANAGER_NAME = "manager.outboard.internal"  # as in outboard.keys, which needs cryptography
-_CONNECT_S = 5.0
 _ANSWER_S = 15.0  # beside the time that an answer was asked to wait
 _NEXT_S = 5.0  # the same, where another manager can be asked
 # A manager that is gone is replaced after 5 s, and the next one loads the state.
@@ -53,26 +55,6 @@ class Rows(NamedTuple):
     def present_devices(self) -> list[Any]:
         """Returns the devices without those that were retired: these are gone for ever."""
         return [row for row in self.devices if row["admin"] != "retired"]
-
-
-class _UnixConnection(HTTPConnection):
-    def __init__(self, path: str, **more: Any) -> None:
-        super().__init__("localhost", **more)
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(_CONNECT_S)
-        self.sock.connect(self._path)
-
-
-class _UnixPool(HTTPConnectionPool):
-    def __init__(self, path: str) -> None:
-        super().__init__("localhost", maxsize=4)
-        self._path = path
-
-    def _new_conn(self) -> HTTPConnection:
-        return _UnixConnection(self._path, timeout=self.timeout.connect_timeout)
 
 
 class PoolClient:
@@ -135,56 +117,32 @@ class PoolClient:
     @contextlib.contextmanager
     def stream(
         self, target: str, headers: dict[str, str], silence_s: float
-    ) -> Iterator[urllib3.BaseHTTPResponse]:
+    ) -> Iterator[HTTPResponse]:
         """Yields an answer whose body is read as it arrives, of the manager that answered last.
         Reading raises UnreachableError when the connection breaks, or nothing has come for
         `silence_s`."""
         at = self._at
-        with self._answering(at):
-            response = self._urlopen(at, "GET", target, None, headers, silence_s, preload=False)
-            try:
-                if response.status >= 400:
-                    raise _refused(response.status, response.read(_LONGEST_PROBLEM))
-                yield response
-            finally:
-                response.close()
+        _, connections = self._managers[at]
+        with self._answering(at), connections.stream(target, headers, silence_s) as response:
+            if response.status >= 400:
+                raise _refused(response.status, response.read(_LONGEST_PROBLEM))
+            yield response
 
     def _ask_one(
         self, at: int, method: str, target: str, data: bytes | None, wait_s: float
     ) -> tuple[int, bytes]:
         answer_s = _ANSWER_S if len(self._managers) == 1 else _NEXT_S
         headers = {"content-type": "application/json"}
-        with self._answering(at):
-            response = self._urlopen(at, method, target, data, headers, answer_s + wait_s)
-            return response.status, response.data
-
-    def _urlopen(
-        self,
-        at: int,
-        method: str,
-        target: str,
-        data: bytes | None,
-        headers: dict[str, str],
-        read_s: float,
-        preload: bool = True,
-    ) -> urllib3.BaseHTTPResponse:
         _, connections = self._managers[at]
-        return connections.urlopen(
-            method,
-            target,
-            body=data,
-            headers=headers,
-            retries=False,
-            timeout=urllib3.Timeout(connect=_CONNECT_S, read=read_s),
-            preload_content=preload,
-        )
+        with self._answering(at):
+            return connections.ask(method, target, data, headers, answer_s + wait_s)
 
     @contextlib.contextmanager
     def _answering(self, at: int) -> Iterator[None]:
         url, _ = self._managers[at]
         try:
             yield
-        except (urllib3.exceptions.HTTPError, OSError) as error:
+        except ConnectionProblem as error:
             raise UnreachableError(
                 f"the manager at {url} does not answer ({_why(error)}) is it running there? "
                 "`outboard pool serve`"
@@ -231,31 +189,26 @@ def new_id() -> str:
     return secrets.token_hex(16)
 
 
-def _connections(url: str, key: Path | None) -> HTTPConnectionPool:
+def _connections(url: str, key: Path | None) -> Connections:
     if url.startswith("unix:"):
-        return _UnixPool(url.removeprefix("unix:"))
+        path = url.removeprefix("unix:")
+        return Connections(lambda: UnixConnection(path))
     try:
-        parsed = urllib3.util.parse_url(url)
-    except urllib3.exceptions.LocationParseError:
-        parsed = urllib3.util.Url()
-    if parsed.scheme not in ("http", "https") or not parsed.host:
+        parsed = urlsplit(url)
+        host, port = parsed.hostname or "", parsed.port or 7780
+    except ValueError:
+        host, port = "", 0
+    if not host or parsed.scheme not in ("http", "https"):
         raise OutboardError(
             f"'{url}' is no address of a manager (http:, https:, unix:) write for example "
             "https://pool:7780 or unix:/run/pool.sock"
         )
-    host, port = parsed.host.strip("[]"), parsed.port or 7780
     if parsed.scheme == "http":
-        return HTTPConnectionPool(host, port, maxsize=4)
+        return Connections(lambda: HTTPConnection(host, port, timeout=CONNECT_S))
     if key is None:
         raise OutboardError(f"{url} needs a key (it is on the network) give --key FOLDER")
-    return urllib3.HTTPSConnectionPool(
-        host,
-        port,
-        maxsize=4,
-        ssl_context=client_tls(key),
-        server_hostname=MANAGER_NAME,
-        assert_hostname=MANAGER_NAME,
-    )
+    context = client_tls(key)
+    return Connections(lambda: TlsConnection(host, port, context, MANAGER_NAME))
 
 
 def client_tls(folder: Path) -> ssl.SSLContext:
@@ -291,10 +244,5 @@ def _refused(status: int, raw: bytes) -> PoolError:
 
 
 def _why(error: BaseException) -> str:
-    """Returns the innermost reason, without the objects that urllib3 prints around it."""
-    inner: BaseException = error
-    while inner.__cause__ is not None or isinstance(getattr(inner, "reason", None), BaseException):
-        reason = getattr(inner, "reason", None)
-        inner = reason if isinstance(reason, BaseException) else inner.__cause__ or inner
-    text = inner.strerror if isinstance(inner, OSError) and inner.strerror else str(inner)
-    return text.rpartition(">: ")[2] or type(inner).__name__
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return text or type(error).__name__
