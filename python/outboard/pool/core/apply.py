@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from outboard.pool.core import (
     accounting,
@@ -49,9 +49,15 @@ def apply(state: State, command: c.Command, now_ms: int) -> Outcome:
     changes = tx.changes()
     if isinstance(answer, str):
         answer = leases.view(state, answer)
-    elif answer is None and isinstance(command, c.RegisterDaemon | c.Heartbeat):
+    elif answer is None and _tells_desired(command):
         answer = devices.desired(state, command.name)
     return Outcome(state, changes, answer or Done(), tx.notices())
+
+
+def _tells_desired(command: c.Command) -> TypeGuard[c.RegisterDaemon | c.Heartbeat]:
+    if isinstance(command, c.Heartbeat):
+        return not command.waits
+    return isinstance(command, c.RegisterDaemon)
 
 
 def _dispatch(tx: Transaction, command: c.Command) -> Answer | str | None:
@@ -67,7 +73,7 @@ def _tick(tx: Transaction, command: c.Tick) -> Answer:
 
 def _report_link(tx: Transaction, command: c.ReportLink) -> Answer:
     link = command.link
-    kept = tx.state.links.setdefault((link.machine, link.daemon), [])
+    kept = tx.state.links.setdefault(link.machine, {}).setdefault(link.daemon, [])
     kept.append((link.rtt_us, link.bytes_per_s))
     del kept[:-_KEPT_LINKS]
     return Done()

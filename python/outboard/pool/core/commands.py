@@ -108,13 +108,15 @@ class Link(Record, frozen=True):
 
 
 class Heartbeat(Record, frozen=True):
-    """`seq` rises with each heartbeat of an instance. `rev`: of the desired state in force."""
+    """`seq` rises with each heartbeat of an instance. `rev`: of the desired state in force.
+    `waits`: the daemon is not to be told the desired state yet."""
 
     name: str
     instance: str
     seq: int
     rev: int
     devices: tuple[DeviceReport, ...]
+    waits: bool = False
 
 
 class DeregisterDaemon(Record, frozen=True):

@@ -23,7 +23,9 @@ from outboard.pool.core.state import (
     LiveDevice,
     State,
     class_of,
+    forget_daemon_places,
     forget_device,
+    index_daemon_places,
     index_device,
 )
 from outboard.pool.core.transaction import Transaction
@@ -88,8 +90,13 @@ def _store_daemon(tx: Transaction, command: RegisterDaemon) -> None:
         command.subnet,
         command.labels,
     )
-    if tx.state.daemons.get(command.name) != daemon:
-        tx.put(daemon)
+    known = tx.state.daemons.get(command.name)
+    if known == daemon:
+        return
+    if known is not None:
+        forget_daemon_places(tx.state, command.name)
+    tx.put(daemon)
+    index_daemon_places(tx.state, command.name)
 
 
 def _register_device(tx: Transaction, daemon: str, facts: DeviceFacts, again: bool) -> None:
@@ -128,7 +135,7 @@ def _heard(tx: Transaction, name: str, live: LiveDaemon) -> None:
 
 
 def heartbeat(tx: Transaction, command: Heartbeat) -> Answer | None:
-    """Returns a problem; None if the answer is the desired state."""
+    """Returns a problem, or None."""
     state = tx.state
     known, live = state.daemons.get(command.name), state.live_daemons.get(command.name)
     if known is None or live is None or not live.registered:

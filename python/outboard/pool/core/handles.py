@@ -105,6 +105,8 @@ def grant(tx: Transaction, lease: Lease, demand: Demand, devices: list[str]) -> 
         memory = record.memory_bytes if request.exclusive else request.memory_bytes
         tx.put(Handle(device, epoch, lease.id, request.exclusive, share, memory, now_ms))
         live = state.live_devices[device]
+        if request.priority is Priority.IDLE:
+            state.idle[device, epoch] = None
         live.share_left -= share
         live.memory_left -= memory
         index_device(state, device)
@@ -120,6 +122,7 @@ def end_handle(tx: Transaction, handle: Handle, reason: str, queue_other: bool =
     state = tx.state
     handle = replace(handle, end_rev=tx.rev, reason=reason)
     tx.put(handle)
+    state.idle.pop((handle.device, handle.epoch), None)
     record = state.devices[handle.device]
     epochs = [h.epoch for h in state.live_devices[handle.device].handles.values() if h.lives]
     floor = max(record.floor, min(epochs, default=record.epoch + 1))

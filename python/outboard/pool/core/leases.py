@@ -180,7 +180,7 @@ def _refusal(state: State, holder: str, request: Request, count: int, held: int)
     if request.until_ms and request.until_ms <= state.now_ms:
         text = "the lease would end before it begins (until_ms is in the past) give a later time"
         return Problem(422, "invalid", text)
-    most = placement.count_matching(state, request)
+    most = placement.count_matching(state, request, count + held)
     if count + held > most:
         text = f"{count + held} devices will never be free (the pool has {most} of the kind) ask"
         return Problem(409, "can-never-fit", f"{text} for fewer")

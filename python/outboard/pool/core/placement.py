@@ -1,16 +1,15 @@
-"""Which devices a request gets: candidates come from indices per class and node."""
+"""Which devices a request gets: candidates come from indices per class, node and place."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from operator import itemgetter
 from statistics import median
 
 from outboard.pool.core.records import Near, Request, Selector, Spread
-from outboard.pool.core.state import ClassKey, State
-
-_NEIGHBOUR_LABELS = ("switch", "rack")
+from outboard.pool.core.state import NEIGHBOUR_LABELS, ClassKey, NodeTable, Place, State, class_of
 
 
 def class_matches(key: ClassKey, selector: Selector) -> bool:
@@ -35,47 +34,64 @@ def matching(state: State, selector: Selector, wire: tuple[int, ...] = ()) -> It
     """Yields all devices that a selector accepts, in any state but retired."""
     for key, index in state.classes.items():
         if class_matches(key, selector):
-            for node, devices in index.members.items():
+            for node, devices in index.members.nodes.items():
                 if node_matches(state, node, selector, wire):
                     yield from devices
 
 
-def count_matching(state: State, request: Request) -> int:
-    """Returns how many devices could ever be granted together for the request."""
+def fits(state: State, device: str, request: Request) -> bool:
+    """Returns whether matching() would yield the device for the request."""
+    record = state.devices[device]
+    return class_matches(class_of(record), request.selector) and _accepts(
+        state, request, record.daemon
+    )
+
+
+def count_matching(state: State, request: Request, enough: int) -> int:
+    """Returns how many devices could ever be granted together for the request, or some number from
+    `enough` on if there are at least so many."""
     per_node: dict[str, int] = {}
+    total = 0
     for key, index in state.classes.items():
-        if class_matches(key, request.selector) and request.memory_bytes <= key.memory_bytes:
-            for node, devices in index.members.items():
-                if devices and node_matches(state, node, request.selector, request.wire):
-                    per_node[node] = per_node.get(node, 0) + len(devices)
-    if request.spread is Spread.ONE_NODE:
-        return max(per_node.values(), default=0)
-    return len(per_node) if request.spread is Spread.DISTINCT_NODES else sum(per_node.values())
+        if not (class_matches(key, request.selector) and request.memory_bytes <= key.memory_bytes):
+            continue
+        for node, devices in index.members.nodes.items():
+            if node_matches(state, node, request.selector, request.wire):
+                before = per_node.get(node, 0)
+                per_node[node] = before + len(devices)
+                if request.spread is Spread.ONE_NODE:
+                    total = max(total, per_node[node])
+                elif request.spread is Spread.DISTINCT_NODES:
+                    total = len(per_node)
+                else:
+                    total += len(devices)
+                if total >= enough:
+                    return total
+    return total
 
 
 def candidates(state: State, request: Request) -> set[str]:
     """Returns all devices that could be granted now."""
-    pools = _pools(state, request)
-    return {device for tables in pools.values() for device in _usable(state, request, tables)}
+    tables = _tables(state, request)
+    nodes = {node for table in tables for node in table.nodes if _accepts(state, request, node)}
+    return {device for node in nodes for device in _usable(state, request, tables, node)}
 
 
-def _pools(state: State, request: Request) -> dict[str, list[dict[str, None]]]:
-    """Returns the tables of free devices and of those with room per node, without a look at each
-    device."""
-    found: dict[str, list[dict[str, None]]] = {}
-    for key, index in state.classes.items():
-        if class_matches(key, request.selector):
-            # Shared devices first, so that whole ones stay free.
-            for table in (index.free,) if request.exclusive else (index.room, index.free):
-                for node, devices in table.items():
-                    if node_matches(state, node, request.selector, request.wire):
-                        found.setdefault(node, []).append(devices)
-    return found
+def _tables(state: State, request: Request) -> list[NodeTable]:
+    """Returns the tables of devices with room and of free ones."""
+    classes = [i for key, i in state.classes.items() if class_matches(key, request.selector)]
+    free = [index.free for index in classes]
+    # Shared devices first, so that whole ones stay free.
+    return free if request.exclusive else [index.room for index in classes] + free
 
 
-def _usable(state: State, request: Request, tables: list[dict[str, None]]) -> Iterator[str]:
-    for devices in tables:
-        for device in sorted(devices):
+def _accepts(state: State, request: Request, node: str) -> bool:
+    return node_matches(state, node, request.selector, request.wire)
+
+
+def _usable(state: State, request: Request, tables: list[NodeTable], node: str) -> Iterator[str]:
+    for table in tables:
+        for device in sorted(table.nodes.get(node, ())):
             if request.exclusive or _has_room(state, device, request):
                 yield device
 
@@ -85,25 +101,39 @@ def _has_room(state: State, device: str, request: Request) -> bool:
     return live.share_left >= request.share and live.memory_left >= request.memory_bytes
 
 
-def distance(state: State, near: Near, node: str) -> tuple[int, float]:
-    """Returns a rank for the nodes: same machine, then measured ones by cost, then others."""
-    daemon = state.daemons[node]
-    measured = state.links.get((near.machine, node))
-    cost = 0.0
-    if measured:
-        rtt_us = median(rtt for rtt, _ in measured)
+def _near_first(state: State, near: Near, tables: list[NodeTable]) -> Iterator[str]:
+    """Yields the nodes near a client: those of its machine, then measured ones by cost, then those
+    of its switch or rack, then those of its subnet."""
+    links = state.links.get(near.machine, {})
+
+    def cost(node: str) -> float:
+        measured = links.get(node)
+        if not measured:
+            return 0.0
         rate = median(rate for _, rate in measured)
-        cost = rtt_us * 1e-6 + near.bytes / rate
-    if daemon.machine and daemon.machine == near.machine:
-        return (0, cost)
-    if measured:
-        return (1, cost)
-    if any(
-        near.labels.get(label) and near.labels.get(label) == daemon.labels.get(label)
-        for label in _NEIGHBOUR_LABELS
-    ):
-        return (2, 0.0)
-    return (3 if near.subnet and near.subnet == daemon.subnet else 4, 0.0)
+        return median(rtt for rtt, _ in measured) * 1e-6 + near.bytes / rate
+
+    def fullness(node: str) -> int:
+        return sum(table.count(node) for table in tables)
+
+    def cost_and_fullness(node: str) -> tuple[float, int]:
+        return cost(node), fullness(node)
+
+    yield from sorted(state.places.get(Place("machine", near.machine), ()), key=cost_and_fullness)
+    yield from sorted(links, key=cost_and_fullness)
+    labels = [(label, near.labels.get(label, "")) for label in NEIGHBOUR_LABELS]
+    beside = {node: None for label in labels for node in state.places.get(Place(*label), ())}
+    yield from sorted(beside, key=fullness)
+    subnet = state.places.get(Place("subnet", near.subnet))
+    if subnet:
+        yield from (node for node in _fullest_first(tables) if node in subnet)
+
+
+def _fullest_first(tables: Iterable[NodeTable]) -> Iterator[str]:
+    """Yields nodes with few devices left first, so that whole nodes stay free for those who need
+    them. A node that is in several tables comes several times."""
+    counted = heapq.merge(*(table.fewest_first() for table in tables), key=itemgetter(0))
+    return (node for _, node in counted)
 
 
 def choose(
@@ -111,22 +141,24 @@ def choose(
 ) -> list[str] | None:
     """Returns `count` devices for the request, or None. `without`: devices that it must not get;
     `taken`: nodes that its lease has, which a lease over distinct nodes avoids."""
-    pools, near = _pools(state, request), request.near
-    # The fullest node first, so that whole nodes stay free for those who need them.
-    nodes = [
-        (distance(state, near, node) if near else (0, 0.0), sum(map(len, tables)), node)
-        for node, tables in pools.items()
-    ]
-    heapq.heapify(nodes)
+    tables, near = _tables(state, request), request.near
+    nodes = _fullest_first(tables)
+    if near:
+        nodes = chain(_near_first(state, near, tables), nodes)
     chosen: list[str] = []
-    while nodes and len(chosen) < count:
-        node = heapq.heappop(nodes)[-1]
+    seen: set[str] = set()
+    for node in nodes:
+        if node in seen or not _accepts(state, request, node):
+            continue
+        seen.add(node)
         wanted = _wanted(request.spread, node, count - len(chosen), taken)
-        usable = (d for d in _usable(state, request, pools[node]) if d not in without)
+        usable = (d for d in _usable(state, request, tables, node) if d not in without)
         found = list(islice(usable, wanted))
         if request.spread is not Spread.ONE_NODE or len(found) == count:
             chosen += found
-    return chosen if len(chosen) == count else None
+        if len(chosen) == count:
+            return chosen
+    return None
 
 
 def _wanted(spread: Spread, node: str, count: int, taken: set[str]) -> int:

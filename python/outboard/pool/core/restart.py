@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from outboard.pool.core.handles import touch, watch_deadline
-from outboard.pool.core.records import Admin, LeaseState
-from outboard.pool.core.state import LiveDaemon, LiveDevice, LiveLease, index_device, quota_names
+from outboard.pool.core.records import Admin, LeaseState, Priority
+from outboard.pool.core.state import (
+    LiveDaemon,
+    LiveDevice,
+    LiveLease,
+    index_daemon_places,
+    index_device,
+    quota_names,
+)
 from outboard.pool.core.transaction import Transaction
 
 
@@ -13,7 +20,10 @@ def start(tx: Transaction) -> None:
     state = tx.state
     state.live_leases, state.live_devices, state.live_daemons = {}, {}, {}
     state.classes, state.waiting, state.waiting_of, state.held_of = {}, {}, {}, {}
-    state.timers, state.links, state.renewing = [], {}, 0
+    state.timers, state.links, state.places, state.idle, state.renewing = [], {}, {}, {}, 0
+    # Sorted, since the order of an index decides between equals, and each store has another one.
+    for name in sorted(state.daemons):
+        index_daemon_places(state, name)
     for name in state.daemons:
         state.live_daemons[name] = LiveDaemon(tx.now_ms)
         tx.timer(tx.now_ms + state.config.suspect_ms, "silence", name)
@@ -22,7 +32,7 @@ def start(tx: Transaction) -> None:
         state.live_daemons[device.daemon].devices.append(device.id)
     _leases(tx)
     _handles(tx)
-    for device_id in state.devices:
+    for device_id in sorted(state.devices):
         index_device(state, device_id)
 
 
@@ -64,6 +74,8 @@ def _handles(tx: Transaction) -> None:
         live.memory_left -= handle.memory_bytes
         state.live_leases[lease.id].handles[key] = None
         if handle.lives:
+            if lease.request.priority is Priority.IDLE:
+                state.idle[key] = None
             for name in quota_names(lease.holder, lease.request.group):
                 state.held_of[name] = state.held_of.get(name, 0) + 1
             if handle.reclaim_ms and state.devices[handle.device].admin is not Admin.RETIRED:

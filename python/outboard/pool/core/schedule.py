@@ -2,36 +2,73 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from functools import cached_property
 
 from outboard.pool.core import fair_share, placement, quota, reservation
 from outboard.pool.core.devices import reclaim
 from outboard.pool.core.handles import grant
-from outboard.pool.core.records import Demand, Handle, Lease, Priority
+from outboard.pool.core.records import Demand, Lease, Priority, Request
 from outboard.pool.core.reservation import FOREVER, hold_end
 from outboard.pool.core.state import Health, State, health, living_handles
 from outboard.pool.core.transaction import Transaction
 
 
-@dataclass
 class _Head:
-    """The first request that must wait. `shadow_ms`: when enough of `fitting` will be free;
-    `extra`: how many more will be free then; `held`: free devices that are kept for it."""
+    """The first request that must wait. What takes a look at all devices is found when a request
+    behind it asks, since mostly nothing is free for any of them."""
 
-    shadow_ms: int = FOREVER
-    extra: int = 0
-    fitting: set[str] = field(default_factory=set)
-    held: set[str] = field(default_factory=set)
+    def __init__(self, tx: Transaction, lease: Lease, demand: Demand) -> None:
+        self._tx, self._request, self._demand = tx, lease.request, demand
+        self._used = 0  # of `extra`
+
+    @cached_property
+    def free(self) -> set[str]:
+        return placement.candidates(self._tx.state, self._request)
+
+    @cached_property
+    def held(self) -> set[str]:
+        """The free devices that are kept for it: it has waited for long, and nobody knows when
+        enough will be free."""
+        waited_ms = self._tx.now_ms - self._demand.arrived_ms
+        if waited_ms < self._tx.state.config.hold_for_head_ms or not self.free:
+            return set()
+        return set(sorted(self.free)[: self._demand.count]) if self._shadow_ms == FOREVER else set()
 
     def permits(self, lease: Lease, devices: list[str], now_ms: int) -> bool:
         """Returns whether the head starts as early with these devices granted."""
-        if self.shadow_ms == FOREVER or hold_end(lease, now_ms) <= self.shadow_ms:
+        if self._shadow_ms == FOREVER or hold_end(lease, now_ms) <= self._shadow_ms:
             return True
-        used = sum(device in self.fitting for device in devices)
-        if used > self.extra:
+        used = sum(device in self._fitting for device in devices)
+        extra = sum(end_ms <= self._shadow_ms for end_ms in self._ends_ms) - self._demand.count
+        if self._used + used > extra:
             return False
-        self.extra -= used
+        self._used += used
         return True
+
+    def reclaim_idle(self) -> None:
+        """Gives notice to as many devices of the idle class as it lacks."""
+        if self._tx.state.idle and self._demand.priority is not Priority.IDLE:
+            _reclaim_idle(self._tx, self._request, self.free, self._demand.count - len(self.free))
+
+    @cached_property
+    def _fitting(self) -> set[str]:
+        state, request = self._tx.state, self._request
+        fitting = placement.matching(state, request.selector, request.wire)
+        return {device for device in fitting if health(state, device) is Health.OK}
+
+    @cached_property
+    def _ends_ms(self) -> list[int]:
+        """When each fitting device will be free, the first one first."""
+        state, now_ms = self._tx.state, self._tx.now_ms
+        ends = sorted(_free_at(state, device, now_ms) for device in self._fitting - self.free)
+        return [now_ms] * len(self.free) + ends
+
+    @cached_property
+    def _shadow_ms(self) -> int:
+        """When enough will be free; FOREVER: nobody knows."""
+        if not self._request.exclusive or len(self._ends_ms) < self._demand.count:
+            return FOREVER
+        return self._ends_ms[self._demand.count - 1]
 
 
 def run(tx: Transaction) -> None:
@@ -49,7 +86,8 @@ def run(tx: Transaction) -> None:
         if devices is not None and (head is None or head.permits(lease, devices, tx.now_ms)):
             grant(tx, lease, demand, devices)
         elif head is None and not _waits_for_window(tx, lease, demand):
-            head = _wait_for(tx, lease, demand)
+            head = _Head(tx, lease, demand)
+            head.reclaim_idle()
     state.rank_dirty = False
 
 
@@ -92,27 +130,6 @@ def _find(
         without |= surplus
 
 
-def _wait_for(tx: Transaction, lease: Lease, demand: Demand) -> _Head:
-    """Reserves devices for the first request that does not fit."""
-    state, request = tx.state, lease.request
-    head = _Head()
-    free = placement.candidates(state, request)
-    fitting = placement.matching(state, request.selector, request.wire)
-    head.fitting = {d for d in fitting if health(state, d) is Health.OK}
-    if request.exclusive:
-        ends = sorted(_free_at(state, d, tx.now_ms) for d in head.fitting - free)
-        times = [tx.now_ms] * len(free) + ends
-        if len(times) >= demand.count:
-            head.shadow_ms = times[demand.count - 1]
-        head.extra = sum(time <= head.shadow_ms for time in times) - demand.count
-    waited = tx.now_ms - demand.arrived_ms
-    if head.shadow_ms == FOREVER and waited >= state.config.hold_for_head_ms:
-        head.held = set(sorted(free)[: demand.count])
-    if demand.priority is not Priority.IDLE:
-        _reclaim_idle(tx, head.fitting - free, demand.count - len(free))
-    return head
-
-
 def _free_at(state: State, device: str, now_ms: int) -> int:
     """Returns when all handles of a device will have ended by themselves."""
     handles = state.live_devices[device].handles.values()
@@ -121,15 +138,17 @@ def _free_at(state: State, device: str, now_ms: int) -> int:
     return max(hold_end(state.leases[h.lease], now_ms) if h.lives else now_ms for h in handles)
 
 
-def _reclaim_idle(tx: Transaction, devices: set[str], count: int) -> None:
+def _reclaim_idle(tx: Transaction, request: Request, free: set[str], count: int) -> None:
     """Gives notice to `count` devices of the idle class. Notices given before count, too."""
-    idle: list[Handle] = []
-    for device in devices:
-        for handle in tx.state.live_devices[device].handles.values():
-            request = tx.state.leases[handle.lease].request
-            if handle.lives and request.priority is Priority.IDLE:
-                idle.append(handle)
+    state = tx.state
+    idle = [
+        state.handles[key]
+        for key in state.idle
+        if key[0] not in free
+        and placement.fits(state, key[0], request)
+        and health(state, key[0]) is Health.OK
+    ]
     # Those with a notice first, then the youngest.
     idle.sort(key=lambda h: (h.reclaim_ms == 0, -h.granted_ms, h.device, h.epoch))
     for handle in idle[: max(0, count)]:
-        reclaim(tx, handle, tx.now_ms + tx.state.config.reclaim_ms)
+        reclaim(tx, handle, tx.now_ms + state.config.reclaim_ms)

@@ -37,6 +37,16 @@ class Health(StrEnum):
     BROKEN = "broken"
 
 
+class Place(NamedTuple):
+    """`kind`: machine, subnet, or one of NEIGHBOUR_LABELS."""
+
+    kind: str
+    name: str
+
+
+NEIGHBOUR_LABELS = ("switch", "rack")
+
+
 class ClassKey(NamedTuple):
     """Devices of a class are alike."""
 
@@ -46,13 +56,54 @@ class ClassKey(NamedTuple):
     gflops: float
 
 
+@dataclass(slots=True)
+class NodeTable:
+    """Devices by node, and nodes by the number of their devices here, so that a choice need not
+    look at all of them. Change it by its functions only."""
+
+    nodes: dict[str, dict[str, None]] = field(default_factory=dict)
+    _by_count: dict[int, dict[str, None]] = field(default_factory=dict)
+
+    def add(self, node: str, device: str) -> None:
+        devices = self.nodes.setdefault(node, {})
+        if device not in devices:
+            devices[device] = None
+            self._moved(node, len(devices) - 1, len(devices))
+
+    def remove(self, node: str, device: str) -> None:
+        devices = self.nodes.get(node)
+        if devices is None or device not in devices:
+            return
+        del devices[device]
+        self._moved(node, len(devices) + 1, len(devices))
+        if not devices:
+            del self.nodes[node]
+
+    def count(self, node: str) -> int:
+        return len(self.nodes.get(node, ()))
+
+    def fewest_first(self) -> Iterator[tuple[int, str]]:
+        """Yields count and name of each node. The table must not change meanwhile."""
+        for count in sorted(self._by_count):
+            for node in self._by_count[count]:
+                yield count, node
+
+    def _moved(self, node: str, before: int, after: int) -> None:
+        if before:
+            del self._by_count[before][node]
+            if not self._by_count[before]:
+                del self._by_count[before]
+        if after:
+            self._by_count.setdefault(after, {})[node] = None
+
+
 @dataclass
 class ClassIndex:
-    """Per daemon: all devices of a class, those that are free, and shared ones with room."""
+    """All devices of a class, those that are free, and shared ones with room."""
 
-    members: dict[str, dict[str, None]] = field(default_factory=dict)
-    free: dict[str, dict[str, None]] = field(default_factory=dict)
-    room: dict[str, dict[str, None]] = field(default_factory=dict)
+    members: NodeTable = field(default_factory=NodeTable)
+    free: NodeTable = field(default_factory=NodeTable)
+    room: NodeTable = field(default_factory=NodeTable)
 
 
 @dataclass(slots=True)
@@ -137,12 +188,15 @@ class State:
     live_leases: dict[str, LiveLease] = field(default_factory=dict)
     live_devices: dict[str, LiveDevice] = field(default_factory=dict)
     live_daemons: dict[str, LiveDaemon] = field(default_factory=dict)
-    links: dict[tuple[str, str], list[tuple[float, float]]] = field(default_factory=dict)
+    # Machine of a client -> daemon -> measurements (us, bytes per second).
+    links: dict[str, dict[str, list[tuple[float, float]]]] = field(default_factory=dict)
     # Indices.
     classes: dict[ClassKey, ClassIndex] = field(default_factory=dict)
+    places: dict[Place, dict[str, None]] = field(default_factory=dict)  # the daemons of each
     waiting: dict[tuple[str, str], None] = field(default_factory=dict)  # (lease, part)
     waiting_of: dict[str, int] = field(default_factory=dict)  # quota name -> requests
     held_of: dict[str, int] = field(default_factory=dict)  # quota name -> devices
+    idle: dict[tuple[str, int], None] = field(default_factory=dict)  # living idle-class handles
     renewing: int = 0  # held leases that renew
     timers: list[tuple[int, str, str, int]] = field(default_factory=list)
     rank_dirty: bool = False  # something changed that may start a waiting request
@@ -188,14 +242,9 @@ def forget_device(state: State, device: str) -> None:
     record = state.devices[device]
     index = state.classes.get(class_of(record), ClassIndex())
     for table in (index.members, index.free, index.room):
-        _remove(table, record.daemon, device)
-    if not index.members:
+        table.remove(record.daemon, device)
+    if not index.members.nodes:
         state.classes.pop(class_of(record), None)
-
-
-def _remove(table: dict[str, dict[str, None]], node: str, device: str) -> None:
-    if node in table and table[node].pop(device, 0) is None and not table[node]:
-        del table[node]
 
 
 def index_device(state: State, device: str) -> None:
@@ -204,11 +253,11 @@ def index_device(state: State, device: str) -> None:
     index = state.classes.setdefault(class_of(record), ClassIndex())
     node = record.daemon
     for table in (index.free, index.room):
-        _remove(table, node, device)
+        table.remove(node, device)
     if record.admin is Admin.RETIRED:
-        index.members.get(node, {}).pop(device, None)
+        index.members.remove(node, device)
         return
-    index.members.setdefault(node, {})[device] = None
+    index.members.add(node, device)
     daemon = state.live_daemons[node]
     usable = (
         live.confirmed
@@ -220,11 +269,31 @@ def index_device(state: State, device: str) -> None:
         return
     where = allocation(state, device)
     if where is Allocation.FREE:
-        index.free.setdefault(node, {})[device] = None
+        index.free.add(node, device)
         state.rank_dirty = True
     elif where is Allocation.SHARED and live.share_left > 0:
-        index.room.setdefault(node, {})[device] = None
+        index.room.add(node, device)
         state.rank_dirty = True
+
+
+def places_of(daemon: Daemon) -> list[Place]:
+    named = [("machine", daemon.machine), ("subnet", daemon.subnet)]
+    named += [(label, daemon.labels.get(label, "")) for label in NEIGHBOUR_LABELS]
+    return [Place(kind, name) for kind, name in named if name]
+
+
+def forget_daemon_places(state: State, name: str) -> None:
+    """Takes a daemon out of its places, before they change."""
+    for place in places_of(state.daemons[name]):
+        daemons = state.places[place]
+        del daemons[name]
+        if not daemons:
+            del state.places[place]
+
+
+def index_daemon_places(state: State, name: str) -> None:
+    for place in places_of(state.daemons[name]):
+        state.places.setdefault(place, {})[name] = None
 
 
 def quota_names(holder: str, group: str) -> list[str]:
