@@ -16,8 +16,9 @@ from outboard.pool.client import PoolClient, PoolError
 from outboard.pool.core.commands import SetAdmin
 from outboard.pool.core.records import Admin
 from outboard.pool.core.state import State
+from outboard.pool.serve.bodies import ReportBody
 from outboard.pool.serve.busy import BusyTime
-from outboard.pool.serve.metrics import DeviceUse, Metrics
+from outboard.pool.serve.metrics import Metrics
 
 BUSY, MEMORY, UP = (f"outboard_device_{name}" for name in ("busy_ratio", "memory_used_bytes", "up"))
 
@@ -43,9 +44,10 @@ def test_only_devices_that_are_there_have_a_use() -> None:
     pool, metrics = Pool(daemons=3), Metrics("1")
     for number in range(3):
         name = f"n{number}"
-        uses = {f"{name}/0": DeviceUse(0.25, 7 + number, 1, 1), "n1/0": DeviceUse(1.0, 99, 9, 9)}
-        metrics.reported(name, uses | {f"{name}/9": DeviceUse(1.0, 5, 1, 1)})
-    metrics.reported("n1", {"n1/0": DeviceUse(0.5, 8, 1, 1)})
+        own = ReportBody(f"{name}/0", 1, busy=0.25, memory_used_bytes=7 + number)
+        others = [ReportBody(x, 1, busy=1.0, memory_used_bytes=99) for x in ("n1/0", f"{name}/9")]
+        metrics.reported(name, [*others, own], pool.now_ms)
+    metrics.reported("n1", [ReportBody("n1/0", 1, busy=0.5, memory_used_bytes=8)], pool.now_ms)
     text = scrape(metrics, pool.state)
     assert devices(text, BUSY) == {"n0/0": 0.25, "n1/0": 0.5, "n2/0": 0.25}
     assert devices(text, MEMORY) == {"n0/0": 7, "n1/0": 8, "n2/0": 9}
@@ -69,7 +71,9 @@ def test_a_busy_device() -> None:
         nonlocal now_ms
         now_ms += int(after_s * SECOND)
         counts = {int(epoch[1:]): int(s * 1e9) for epoch, s in seconds.items()}
-        return busy.ratios(now_ms, {"n/0": counts, "n/1": {}})["n/0"]
+        busy.beat(now_ms, {"n/0": counts} if counts else {})
+        assert busy.ratio("n/1") == 0
+        return busy.ratio("n/0")
 
     assert told(0, e7=1000) == 0  # before the manager's start
     assert told(10, e7=1005) == 0.5
@@ -82,8 +86,9 @@ def test_a_busy_device() -> None:
     assert told(2, e8=300) == 1  # several queues at once, or a call that has lasted for long
     assert told(1000, e8=300) == 0
     assert len(busy._devices["n/0"].points) == 2
-    busy.ratios(now_ms, {})
+    assert told(1) == 0
     assert busy._devices == {}
+    assert told(30, e9=45) == 0.75  # since the heartbeat before, nothing had been counted
 
 
 @pytest.fixture(scope="module")

@@ -136,11 +136,10 @@ class DaemonBody(msgspec.Struct):
     labels: Labels = {}
 
 
-class SessionBody(msgspec.Struct):
+class SessionBody(SessionReport, frozen=True):
     """An open session, or a closed one whose command still runs."""
 
     epoch: Epoch
-    busy: bool = False
 
 
 class UseBody(msgspec.Struct):
@@ -157,28 +156,28 @@ class UseBody(msgspec.Struct):
         return UseReport(self.epoch, use)
 
 
-class ReportBody(msgspec.Struct):
+class ReportBody(msgspec.Struct, frozen=True):
     """A device, as it is now."""
 
     id: DeviceId
     floor: Epoch
-    sessions: Annotated[list[SessionBody], Meta(max_length=4096)] = []
+    sessions: Annotated[tuple[SessionBody, ...], Meta(max_length=4096)] = ()
     failed_sessions: Annotated[int, Meta(ge=0, le=1 << 30)] = 0
     fatal: bool = False
     self_tests_ok: Annotated[int, Meta(ge=0, le=1 << 30)] = 0
     busy: Annotated[float, Meta(ge=0, le=1)] = 0
     memory_used_bytes: Number = 0
-    uses: Annotated[list[UseBody], Meta(max_length=4096)] = []
+    uses: Annotated[tuple[UseBody, ...], Meta(max_length=4096)] = ()
 
     def report(self) -> DeviceReport:
         return DeviceReport(
             self.id,
             self.floor,
-            tuple(SessionReport(s.epoch, s.busy) for s in self.sessions),
+            self.sessions,
             self.failed_sessions,
             self.fatal,
             self.self_tests_ok,
-            tuple(use.report() for use in self.uses),
+            tuple([use.report() for use in self.uses]),
         )
 
 

@@ -1,4 +1,5 @@
-"""How busy devices are, from what their daemons count for leases."""
+"""How busy devices are, from what their daemons count for leases. The event loop's thread tells,
+and the writer's thread may ask meanwhile."""
 
 from __future__ import annotations
 
@@ -8,33 +9,59 @@ _WINDOW_MS = 60_000  # calls that last for seconds count when they end, so less 
 
 
 class _Device:
-    def __init__(self) -> None:
-        self.counted: dict[int, int] | None = None  # ns by epoch, at the last heartbeat
+    """`counted`: ns by epoch, at the last heartbeat; None: nobody knows what they count from.
+    `points`: pool time and total_ns, for the last minute."""
+
+    def __init__(self, counted: dict[int, int] | None, since_ms: int) -> None:
+        self.counted = counted
         self.total_ns = 0
-        self.points: deque[tuple[int, int]] = deque()  # pool time, total_ns
+        self.points = deque([(since_ms, 0)])
+
+    def beat(self, now_ms: int, counts: dict[int, int]) -> None:
+        before = self.counted
+        if before is not None:
+            self.total_ns += sum(max(0, ns - before.get(epoch, 0)) for epoch, ns in counts.items())
+        self.counted = counts
+        self.points.append((now_ms, self.total_ns))
+        while len(self.points) > 2 and self.points[1][0] <= now_ms - _WINDOW_MS:
+            self.points.popleft()
+
+    @property
+    def idle(self) -> bool:
+        """Whether it counts as a device does that was never used."""
+        return not self.counted and self.points[0][1] == self.total_ns
+
+    def ratio(self) -> float:
+        (begin_ms, begin_ns), (end_ms, end_ns) = self.points[0], self.points[-1]
+        if end_ms <= begin_ms:
+            return 0.0
+        return min(1.0, (end_ns - begin_ns) / ((end_ms - begin_ms) * 1e6))
 
 
 class BusyTime:
-    """The devices of one daemon, from its registration on."""
+    """The devices of one daemon, from its registration on. Most have no lease, and cost nothing
+    here."""
 
     def __init__(self) -> None:
-        self._devices: dict[str, _Device] = {}
+        self._devices: dict[str, _Device] = {}  # those that are not idle
+        self._since_ms: int | None = None
 
-    def ratios(self, now_ms: int, compute_ns: dict[str, dict[int, int]]) -> dict[str, float]:
-        """Returns the part of the last minute in which leases computed, of each device of a
-        heartbeat. `compute_ns`: by device and epoch, since the daemon's start."""
-        self._devices = {name: self._devices.get(name) or _Device() for name in compute_ns}
-        return {n: _ratio(self._devices[n], now_ms, counts) for n, counts in compute_ns.items()}
+    def beat(self, now_ms: int, compute_ns: dict[str, dict[int, int]]) -> None:
+        """Takes what a heartbeat tells. `compute_ns`: by device and epoch, since the daemon's
+        start, of those devices that have counts."""
+        first = self._since_ms is None
+        if self._since_ms is None:
+            self._since_ms = now_ms
+        for name in compute_ns.keys() - self._devices.keys():
+            # The counts of the first heartbeat are from before the manager's start, too.
+            since_ms = max(self._since_ms, now_ms - _WINDOW_MS)
+            self._devices[name] = _Device(None if first else {}, since_ms)
+        for name, device in list(self._devices.items()):
+            device.beat(now_ms, compute_ns.get(name, {}))
+            if device.idle:
+                del self._devices[name]
 
-
-def _ratio(device: _Device, now_ms: int, counts: dict[int, int]) -> float:
-    before = device.counted
-    if before is not None:  # else they count from before the manager's start, too
-        device.total_ns += sum(max(0, ns - before.get(epoch, 0)) for epoch, ns in counts.items())
-    device.counted = counts
-    points = device.points
-    points.append((now_ms, device.total_ns))
-    while len(points) > 2 and points[1][0] <= now_ms - _WINDOW_MS:
-        points.popleft()
-    time_ms, busy_ns = now_ms - points[0][0], device.total_ns - points[0][1]
-    return min(1.0, busy_ns / (time_ms * 1e6)) if time_ms else 0.0
+    def ratio(self, device: str) -> float:
+        """Returns the part of the last minute in which leases computed on a device."""
+        known = self._devices.get(device)
+        return known.ratio() if known is not None else 0.0

@@ -22,7 +22,6 @@ from outboard.pool.serve.exchange import (
     nothing,
 )
 from outboard.pool.serve.manager import Manager
-from outboard.pool.serve.metrics import DeviceUse
 from outboard.pool.serve.problems import ProblemError
 from outboard.pool.serve.waits import passed
 
@@ -70,34 +69,18 @@ async def register(manager: Manager, request: Request) -> Response:
 async def heartbeat(manager: Manager, request: Request) -> Response:
     name, body = own_name(request), request.body
     assert isinstance(body, HeartbeatBody)
-    reports = tuple(device.report() for device in body.devices)
-    beat = Heartbeat(name, body.instance, body.seq, body.rev, reports)
+    reports = tuple([device.report() for device in body.devices])
+    waits = body.wait_s > 0 and not manager.waits.daemon_changed(name, body.rev)
+    beat = Heartbeat(name, body.instance, body.seq, body.rev, reports, waits)
     told = await manager.do(beat, _show)
-    busy = manager.metrics.busy_time(name).ratios(
-        told.now_ms,
-        {d.id: {use.epoch: use.compute_ns for use in d.uses} for d in body.devices},
-    )
-    manager.metrics.reported(name, _uses(body, busy))
-    quiet = not manager.waits.daemon_changed(name, body.rev)
-    if body.wait_s and quiet and not manager.stopping:
-        with manager.watching(request.peer, "daemon", name) as change:
-            await passed(change, body.wait_s)
+    manager.metrics.reported(name, body.devices, manager.now_ms())
+    if waits:
+        if not (manager.waits.daemon_changed(name, body.rev) or manager.stopping):
+            with manager.watching(request.peer, "daemon", name) as change:
+                await passed(change, body.wait_s)
         told = await manager.do(lambda state: _desired(state, name))
     manager.waits.know(name, told.rev)
     return answer(told)
-
-
-def _uses(body: HeartbeatBody, busy: dict[str, float]) -> dict[str, DeviceUse]:
-    """`busy`: from what is counted for leases. A daemon may know more."""
-    return {
-        device.id: DeviceUse(
-            max(device.busy, busy[device.id]),
-            device.memory_used_bytes,
-            len(device.sessions),
-            sum(session.busy for session in device.sessions),
-        )
-        for device in body.devices
-    }
 
 
 def _show(state: State, told: Any) -> Any:

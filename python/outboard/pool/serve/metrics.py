@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter as Tally
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
 from prometheus_client import (
@@ -20,6 +20,7 @@ from outboard.pool.core.commands import Heartbeat
 from outboard.pool.core.records import Admin, Audit, Lease, LeaseState
 from outboard.pool.core.state import Health, State, allocation, health
 from outboard.pool.core.transaction import Change
+from outboard.pool.serve.bodies import ReportBody
 from outboard.pool.serve.busy import BusyTime
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0)
@@ -84,7 +85,7 @@ class Metrics:
         self._leader = self._gauge("outboard_pool_leader", "1: this manager grants.")
         build = self._gauge("outboard_pool_build_info", "The manager's version.", "version")
         build.labels(version).set(1)
-        self._reports: dict[str, dict[str, DeviceUse]] = {}
+        self._reports: dict[str, dict[str, ReportBody]] = {}  # daemon -> device -> the last one
         self._scrape = asyncio.Lock()
         self._busy_times: dict[str, BusyTime] = {}
 
@@ -123,19 +124,28 @@ class Metrics:
     def answered(self, status: int) -> None:
         self._requests.labels(str(status)).inc()
 
-    def reported(self, daemon: str, uses: dict[str, DeviceUse]) -> None:
-        """`uses`: of all devices that a heartbeat has named, which the core has accepted."""
-        self._reports[daemon] = uses
+    def reported(self, daemon: str, reports: Sequence[ReportBody], now_ms: int) -> None:
+        """`reports`: of a heartbeat that the core has accepted."""
+        counts = {r.id: {use.epoch: use.compute_ns for use in r.uses} for r in reports if r.uses}
+        self._busy_times.setdefault(daemon, BusyTime()).beat(now_ms, counts)
+        self._reports[daemon] = {report.id: report for report in reports}
 
     def use_of(self, state: State, device: str) -> DeviceUse | None:
         """Returns None if the device is lost, or its daemon has sent no heartbeat since it
         registered. In the writer's thread."""
         if health(state, device) is Health.LOST:
             return None
-        return self._reports.get(state.devices[device].daemon, {}).get(device)
-
-    def busy_time(self, daemon: str) -> BusyTime:
-        return self._busy_times.setdefault(daemon, BusyTime())
+        daemon = state.devices[device].daemon
+        report = self._reports.get(daemon, {}).get(device)
+        busy = self._busy_times.get(daemon)
+        if report is None or busy is None:
+            return None
+        return DeviceUse(
+            max(report.busy, busy.ratio(device)),
+            report.memory_used_bytes,
+            len(report.sessions),
+            sum(session.busy for session in report.sessions),
+        )
 
     def forget(self, daemon: str) -> None:
         self._reports.pop(daemon, None)
@@ -186,4 +196,4 @@ class Metrics:
         async with self._scrape:
             if fill is not None:
                 await fill()
-            return generate_latest(self._registry)
+            return await asyncio.to_thread(generate_latest, self._registry)

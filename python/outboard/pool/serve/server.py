@@ -267,6 +267,7 @@ async def _listen(
         app,
         log_config=None,
         access_log=False,
+        proxy_headers=False,  # nobody says for another who he is
         ws="none",
         lifespan="off",
         server_header=False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from pathlib import Path
 from typing import Any
@@ -67,11 +68,11 @@ async def render(manager: Manager, request: Request) -> Response:
 
     def look(state: State) -> dict[str, Any]:
         names = sorted(state.devices)[:_MOST_ROWS]
+        every = sees_all(peer)
         leases = [
-            lease_row(state, lease)
+            lease
             for lease in state.leases.values()
-            if lease.state is not LeaseState.OVER
-            and (sees_all(peer) or lease.holder == peer.holder)
+            if lease.state is not LeaseState.OVER and (every or lease.holder == peer.holder)
         ]
         return {
             "now_ms": state.now_ms,
@@ -79,7 +80,7 @@ async def render(manager: Manager, request: Request) -> Response:
             "devices": [device_row(manager, state, name, peer) for name in names],
             "device_count": len(state.devices),
             "lease_count": len(leases),
-            "leases": leases[:_MOST_ROWS],
+            "leases": [lease_row(state, lease) for lease in leases[:_MOST_ROWS]],
             "queue": queue_rows(state)[:_MOST_ROWS],
         }
 
@@ -88,7 +89,9 @@ async def render(manager: Manager, request: Request) -> Response:
         if not (sees_all(peer) or row.holder == peer.holder):
             row.holder, row.lease = "somebody", ""
     minutes = manager.minutes
-    text = _environment.get_template("pool.html").render(
+    # In a thread, so that other requests are answered meanwhile.
+    text = await asyncio.to_thread(
+        _environment.get_template("pool.html").render,
         **facts,
         charts=_charts(minutes),
         times_ms=[point.at_ms for point in minutes] or [facts["now_ms"]],
