@@ -135,6 +135,9 @@ Result<HttpResponse> ManagerLink::ask_once(const HttpRequest& request,
                                            transport::Deadline deadline) {
   OB_RETURN_IF_ERROR(ensure_connected(deadline));
   auto response = exchange(*stream_, request, deadline);
+  // A manager that still sends must notice the end. Otherwise its system would probe the full
+  // buffer of the closed connection for minutes, and its thread would wait.
+  if (!response.ok()) stream_->discard_unsent_at_end();
   if (!response.ok() || response->closes) disconnect();
   return response;
 }

@@ -2,13 +2,23 @@
 
 #include "pool/manager_link.hpp"
 
+#include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <csignal>
+#include <future>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "base/fd.hpp"
 #include "pool/json.hpp"
 #include "pool/lease_handles.hpp"
 #include "pool/pool_time.hpp"
@@ -68,6 +78,64 @@ TEST(ManagerLink, KeepsItsConnectionAndMakesANewOneWhereItWasClosed) {
     EXPECT_EQ(response->body, body);
   }
   EXPECT_EQ(manager.connections(), 2);
+}
+
+// A socket of a manager that listens on a free port of this machine.
+Fd listening(std::string& url) {
+  Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t bytes = sizeof address;
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  EXPECT_EQ(::bind(listener.get(), any, bytes), 0);
+  EXPECT_EQ(::listen(listener.get(), 1), 0);
+  EXPECT_EQ(::getsockname(listener.get(), any, &bytes), 0);
+  url = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  return listener;
+}
+
+// A thread that gets SIGUSR1 stands still until somebody writes into the second pipe.
+Fd stands_still[2], goes_on[2];
+void stand_still(int) {
+  char byte = 0;
+  (void)!::write(stands_still[1].get(), &byte, 1);
+  (void)!::read(goes_on[0].get(), &byte, 1);
+}
+
+void open_pipe(Fd (&ends)[2]) {
+  int fds[2];
+  ASSERT_EQ(::pipe2(fds, O_CLOEXEC), 0);
+  for (int i : {0, 1}) ends[i].reset(fds[i]);
+}
+
+// The buffers on both sides are full before the link reads the answer, as on a busy machine.
+TEST(ManagerLink, AManagerThatSendsTooMuchNoticesThatTheConnectionIsClosed) {
+  open_pipe(stands_still);
+  open_pipe(goes_on);
+  const auto former = std::signal(SIGUSR1, stand_still);
+  std::string url;
+  const Fd listener = listening(url);
+  auto accepted = std::async(std::launch::async, [&, link = ::pthread_self()] {
+    Fd peer(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    std::string request(4096, ' ');
+    EXPECT_GT(::recv(peer.get(), request.data(), request.size(), 0), 0);
+    EXPECT_EQ(::pthread_kill(link, SIGUSR1), 0);
+    EXPECT_EQ(::read(stands_still[0].get(), request.data(), 1), 1);
+    const std::string endless = http_response("200 OK", std::string(32 << 20, 'x'));
+    const auto taken = ::send(peer.get(), endless.data(), endless.size(), MSG_DONTWAIT);
+    EXPECT_GT(taken, 0);
+    EXPECT_LT(taken, static_cast<ssize_t>(endless.size())) << "the buffers are not full";
+    EXPECT_EQ(::write(goes_on[1].get(), request.data(), 1), 1);
+    return peer;
+  });
+  ManagerLink link = link_to(url);
+  EXPECT_EQ(link.ask("GET", "/", {}, soon()).status().code(), Code::protocol_error);
+  const Fd peer = accepted.get();
+  (void)std::signal(SIGUSR1, former);
+  pollfd sender{peer.get(), POLLOUT, 0};
+  ASSERT_EQ(::poll(&sender, 1, 20'000), 1) << "it still waits for room in a closed connection";
+  EXPECT_NE(sender.revents & (POLLERR | POLLHUP), 0);
 }
 
 TEST(ManagerLink, NamesAManagerThatDoesNotAnswer) {
