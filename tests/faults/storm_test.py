@@ -166,18 +166,20 @@ def run_once(suite: Suite, fault: Fault, way: Way, seed: int, tally: Tally) -> N
 
 
 def drawn(suite: Suite) -> list[tuple[Fault, Way, int]]:
-    """Draws fault, way and seed of each run. A link can fail only if it is not shared memory."""
-    faults = suite.random.choices(FAULTS, [fault.share for fault in FAULTS], k=suite.arguments.runs)
-    ways = ways_of(suite)
-    linked = [way for way in ways if way.first != "shm"]
-    return [
-        (
-            fault,
-            suite.random.choice(linked if fault.on_link else ways),
-            suite.random.getrandbits(32),
-        )
-        for fault in faults
-    ]
+    """Draws fault, way and seed of each run. Each fault occurs at least once, and the ways occur
+    equally often. A link can fail only if it is not shared memory."""
+    more = suite.arguments.runs - len(FAULTS)
+    shares = [fault.share for fault in FAULTS]
+    faults = [*FAULTS, *suite.random.choices(FAULTS, shares, k=max(0, more))]
+    suite.random.shuffle(faults)
+    used = collections.Counter(dict.fromkeys(ways_of(suite), 0))
+    runs = []
+    for fault in faults:
+        possible = [way for way in used if way.first != "shm" or not fault.on_link]
+        way = min(possible, key=lambda each: (used[each], suite.random.random()))
+        used[way] += 1
+        runs.append((fault, way, suite.random.getrandbits(32)))
+    return runs
 
 
 def storm(suite: Suite) -> None:
@@ -201,7 +203,7 @@ def storm(suite: Suite) -> None:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--runs", type=int, default=66, help="at least one for each fault")
     parser.add_argument("--at-once", type=int, default=4)
     parser.add_argument(
         "--keys", type=pathlib.Path, help="also with daemons that want one of these"
