@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import functools
 import itertools
@@ -74,7 +75,8 @@ def whole(suite: Suite, server: str, devices: str) -> None:
 def capped(suite: Suite, server: str, devices: str) -> None:
     """Checks that products of operands which are several times larger than the devices' memory all
     go out."""
-    outcome = run(suite, server, devices, 190, 3).expect_out(dict.fromkeys(names(), 3))
+    size = suite.arguments.capped_size
+    outcome = run(suite, server, devices, size, 3).expect_out(dict.fromkeys(names(), 3))
     expect(outcome.total("*", "bytes_to") > 0, "nothing travelled")
 
 
@@ -82,7 +84,7 @@ def factored_in_slabs(suite: Suite, server: str, devices: str) -> None:
     """Checks that factorizations of matrices which are several times larger than the devices'
     memory all go out."""
     program = suite.bench.program("e2e_poison")
-    command = [program, str(ROUNDS), "190", *FACTORS]
+    command = [program, str(ROUNDS), str(suite.arguments.capped_size), *FACTORS]
     outcome = suite.bench.run(command, "remote", server, extra={"OUTBOARD_DEVICES": devices})
     outcome.expect_ok().expect_stderr_lines(0).expect_out(dict.fromkeys(FACTORS, ROUNDS))
 
@@ -207,7 +209,7 @@ def body(suite: Suite) -> None:
                 )
             suite.check("verified", functools.partial(checked, suite, daemon.shm))
             suite.check("small calls", lambda d=daemon: whole(suite, d.tcp, "all"))
-    # Three matrices of 190 x 190 take 0.4 to 1.7 MB. Each program has a daemon of its own, because
+    # Three matrices of 100 x 100 take 120 to 480 KB. Each program has a daemon of its own, because
     # the memory of a program that has just ended may be freed a little later.
     small = {"products": capped, "factorizations": factored_in_slabs}
     for count, transport, what in itertools.product((1, 2, 4), ("shm", "tcp"), small):
@@ -243,5 +245,11 @@ def body(suite: Suite) -> None:
         )
 
 
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--capped-size", type=int, default=100, help="of matrices on devices with little memory"
+    )
+
+
 if __name__ == "__main__":
-    harness.main(Suite(__doc__), body)
+    harness.main(Suite(__doc__, arguments), body)

@@ -174,7 +174,11 @@ def body(suite: Suite) -> None:
                 tester = Tester(level, fortran, precision)
                 run = functools.partial(compare, suite, tester)
                 suite.each_way(
-                    tester.title, run, ways(suite), daemon_options(suite), suite.arguments.backend
+                    tester.title,
+                    run,
+                    ways(suite, tester),
+                    daemon_options(suite),
+                    suite.arguments.backend,
                 )
 
 
@@ -187,12 +191,14 @@ def daemon_options(suite: Suite) -> list[str]:
     return [text for name, value in options.items() if value for text in (name, str(value))]
 
 
-def ways(suite: Suite) -> list[Way]:
-    """Returns the ways to run. TCP is included only on request: it takes about twice the time for
-    the same commands."""
+def ways(suite: Suite, tester: Tester) -> list[Way]:
+    """Returns the ways to run. Whole calls go over TCP only on request: it takes about twice the
+    time for the same commands. Split calls of Fortran go over shared memory, those of CBLAS over
+    TCP, and on request both go both ways."""
     if suite.arguments.devices:
-        both = suite.arguments.backend == "cpu" or suite.arguments.all
-        return [SPLIT, SPLIT_TCP] if both else [SPLIT]
+        if suite.arguments.all:
+            return [SPLIT, SPLIT_TCP]
+        return [SPLIT if tester.fortran or suite.arguments.backend != "cpu" else SPLIT_TCP]
     if suite.arguments.backend != "cpu":
         return [way for way in harness.WAYS if way.remote and way.transport == "shm"]
     usual = [way for way in harness.WAYS if way.transport != "tcp" or suite.arguments.all]
@@ -200,7 +206,7 @@ def ways(suite: Suite) -> list[Way]:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--all", action="store_true", help="over tcp, too")
+    parser.add_argument("--all", action="store_true", help="each over shm and tcp")
     parser.add_argument("--fortran", action="store_true", help="without CBLAS")
     parser.add_argument("--vector", action="store_true", help="levels 1 and 2")
     parser.add_argument(

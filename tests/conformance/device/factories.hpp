@@ -22,6 +22,8 @@ struct DeviceFactory {
   std::function<Result<std::shared_ptr<Device>>(std::uint64_t memory_bytes)> create;
   /// False: one thread at a time (a client uses a remote device and its connection exclusively).
   bool any_thread = true;
+  /// True: behind a daemon. Its routines are those of a device in this process.
+  bool remote = false;
   /// Descriptor::base of routines that the device's library lacks: calls of them must be
   /// `unsupported`, and calls of all others must work.
   std::vector<std::string_view> lacks = {};

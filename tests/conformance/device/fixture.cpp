@@ -1,8 +1,12 @@
 #include "conformance/device/fixture.hpp"
 
+#include <cstdlib>
+
 #include "support/random.hpp"
 
 namespace ob::test {
+
+bool wants_all() { return std::getenv("OUTBOARD_CONFORMANCE_ALL") != nullptr; }
 
 Region byte_region(std::uint64_t size_bytes, std::uint64_t offset_bytes) {
   return {.offset_bytes = offset_bytes, .rows = size_bytes, .cols = 1, .ld = size_bytes};

@@ -20,6 +20,10 @@ inline constexpr std::uint64_t kMiB = 1 << 20;
 /// is a NaN in every precision.
 inline constexpr std::byte kPoison{0xFF};
 
+/// Returns true if tests take all cases and rounds, not the part that the default run takes. The
+/// variable OUTBOARD_CONFORMANCE_ALL=1 wants it.
+bool wants_all();
+
 using Bytes = std::vector<std::byte>;
 
 class DeviceTest : public testing::TestWithParam<DeviceFactory> {

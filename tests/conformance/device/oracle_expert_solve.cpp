@@ -148,7 +148,7 @@ void check_failures(RoutineTest& test, const Descriptor& routine, RoutineInput i
 }
 
 void check_gesvx(RoutineTest& test, const Descriptor& routine) {
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (int round = 0; round < kRounds; ++round) check_gesvx_once(test, routine, in, round);
     check_failures(test, routine, in);
   }
@@ -187,7 +187,7 @@ void check_posvx_once(RoutineTest& test, const Descriptor& routine, RoutineInput
 }
 
 void check_posvx(RoutineTest& test, const Descriptor& routine) {
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (int round = 0; round < kRounds; ++round) check_posvx_once(test, routine, in, round);
     check_failures(test, routine, in);
   }

@@ -76,7 +76,7 @@ Vectors expect_vectors(RoutineTest& test, const Descriptor& routine, const Routi
 }
 
 void check_geev(RoutineTest& test, const Descriptor& routine) {
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (int round = 0; round < kRounds; ++round) {
       in.dims = {{"n", test.some_size(20)}};
       const GeneralProblem problem =
@@ -220,7 +220,7 @@ void check_geevx_once(RoutineTest& test, const Descriptor& routine, RoutineInput
 }
 
 void check_geevx(RoutineTest& test, const Descriptor& routine) {
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (int round = 0; round < kRounds / 2; ++round) check_geevx_once(test, routine, in, round);
   }
 }

@@ -201,16 +201,17 @@ bool check_once(RoutineTest& test, const Descriptor& routine, RoutineInput& in, 
 void check_standard(RoutineTest& test, const Descriptor& routine) {
   const bool has_support = routine.base == "syevr" || routine.base == "heevr";
   bool supported = false;
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (int round = 0; round < 2 * kRounds; ++round) {
       supported = check_once(test, routine, in, 0, round) || supported;
     }
   }
-  test.require(supported == has_support, "isuppz was never written");
+  const bool may_miss = has_support && RoutineTest::draws_flags();
+  test.require(supported == has_support || may_miss, "isuppz was never written");
 }
 
 void check_generalized(RoutineTest& test, const Descriptor& routine) {
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (const int type : {1, 2, 3}) {
       in.dims["itype"] = type;
       for (int round = 0; round < kRounds; ++round)

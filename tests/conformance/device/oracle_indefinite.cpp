@@ -129,7 +129,7 @@ std::int64_t set_singular(RoutineTest& test, RoutineInput& in) {
 }
 
 void check_factor(RoutineTest& test, const Descriptor& routine) {
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (int round = 0; round < kRounds; ++round) {
       in.dims = {{"n", test.some_size()}};
       in.matrices["a"] = random_indefinite(test, routine, in.dim("n"));
@@ -141,7 +141,7 @@ void check_factor(RoutineTest& test, const Descriptor& routine) {
 }
 
 void check_solve(RoutineTest& test, const Descriptor& routine) {
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (int round = 0; round < kRounds; ++round) {
       in.dims = {{"n", test.some_size()}, {"nrhs", test.some_size()}};
       in.matrices["a"] = random_indefinite(test, routine, in.dim("n"));
@@ -175,7 +175,7 @@ Integers random_pivots(RoutineTest& test, char uplo, std::uint64_t n) {
 }
 
 void check_given_factors(RoutineTest& test, const Descriptor& routine) {
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (int round = 0; round < kRounds; ++round) {
       in.dims = {{"n", test.some_size()}, {"nrhs", test.some_size()}};
       const std::uint64_t n = in.dim("n");

@@ -101,7 +101,7 @@ void expect_triangle(RoutineTest& test, const Descriptor& routine, const Dense& 
 }
 
 void check_gels(RoutineTest& test, const Descriptor& routine) {
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (int round = 0; round < kRounds; ++round) {
       in.dims = {{"m", test.some_size(20)}, {"n", test.some_size(20)}, {"nrhs", test.some_size(8)}};
       const std::uint64_t m = in.dim("m");

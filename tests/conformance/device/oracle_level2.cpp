@@ -51,7 +51,7 @@ std::uint64_t rows_of(const RoutineInput& in) {
 
 template <class Check>
 void over_inputs(RoutineTest& test, const Descriptor& routine, const Check& check) {
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (std::uint64_t choice = 0; choice < 16; ++choice) {
       set_sizes(test, in, choice == 15 ? 40 : 9);
       set_scalars(test, routine, in, choice % 4, choice / 4);

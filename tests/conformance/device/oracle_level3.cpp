@@ -133,7 +133,7 @@ void fill(RoutineTest& test, const Descriptor& routine, RoutineInput& in) {
 template <Check compare>
 void check(RoutineTest& test, const Descriptor& routine) {
   const char* const result = routine.base.substr(0, 2) == "tr" ? "b" : "c";
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (std::uint64_t choice = 0; choice < 18; ++choice) {
       set_sizes(test, in, choice < 16 ? 7 : 40);
       set_scalars(test, routine, in, choice < 16 ? choice % 4 : 3, choice < 16 ? choice / 4 : 3);

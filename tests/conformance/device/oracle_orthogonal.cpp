@@ -156,7 +156,7 @@ void check_make_q(RoutineTest& test, const Descriptor& routine) {
 // ormqr and ormlq compute op(Q) C or C op(Q).
 template <bool kRows>
 void check_apply_q(RoutineTest& test, const Descriptor& routine) {
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (int round = 0; round < kRounds; ++round) {
       in.dims = {{"m", test.some_size()}, {"n", test.some_size()}};
       const bool left = in.flag("side") == 'L';

@@ -160,7 +160,7 @@ void check_ggev_once(RoutineTest& test, const Descriptor& routine, RoutineInput&
 }
 
 void check_ggev(RoutineTest& test, const Descriptor& routine) {
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (int round = 0; round < kRounds; ++round) check_ggev_once(test, routine, in);
   }
 }

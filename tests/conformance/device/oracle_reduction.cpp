@@ -57,7 +57,7 @@ Dense tridiagonal(const Reals& d, const Reals& e) {
 }
 
 void check_sytrd(RoutineTest& test, const Descriptor& routine) {
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (int round = 0; round < kRounds; ++round) {
       in.dims = {{"n", test.some_size()}};
       const std::uint64_t n = in.dim("n");

@@ -40,7 +40,7 @@ void check_once(RoutineTest& test, const Descriptor& routine, RoutineInput& in, 
 }
 
 void check(RoutineTest& test, const Descriptor& routine) {
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (int round = 0; round < kRounds; ++round) check_once(test, routine, in, round);
   }
 }

@@ -118,7 +118,7 @@ void check(RoutineTest& test, const Descriptor& routine) {
   // divides sizes above 25.
   constexpr std::pair<std::int64_t, std::int64_t> kShapes[] = {
       {1, 1}, {1, 4}, {5, 1}, {7, 7}, {9, 6}, {6, 9}, {20, 5}, {5, 20}, {31, 29}};
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     int round = 0;
     for (const auto& [m, n] : kShapes) {
       in.dims = {{"m", m}, {"n", n}};

@@ -80,7 +80,7 @@ void check_gesv(RoutineTest& test, const Descriptor& routine) {
 }
 
 void check_getrs(RoutineTest& test, const Descriptor& routine) {
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (int round = 0; round < kRounds; ++round) {
       in.dims = {{"n", test.some_size()}, {"nrhs", test.some_size()}};
       const std::uint64_t n = in.dim("n");
@@ -94,7 +94,7 @@ void check_getrs(RoutineTest& test, const Descriptor& routine) {
       expect_small(test, routine, a * x - b, grown * abs(x) + abs(b), 2 * n, "residual");
     }
   }
-  RoutineInput bad = RoutineTest::flag_combinations(routine).front();
+  RoutineInput bad = test.flag_combinations(routine).front();
   bad.dims = {{"n", 3}, {"nrhs", 1}};
   bad.matrices["a"] = random_lu(test, routine.precision, 3);
   bad.matrices["b"] = test.random_matrix(routine.precision, 3, 1);
@@ -148,7 +148,7 @@ void expect_cholesky(RoutineTest& test, const Descriptor& routine, const Routine
 }
 
 void check_potrf(RoutineTest& test, const Descriptor& routine) {
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (int round = 0; round < kRounds; ++round) {
       in.dims = {{"n", test.some_size()}};
       set_positive(test, routine, in);
@@ -161,7 +161,7 @@ void check_potrf(RoutineTest& test, const Descriptor& routine) {
 }
 
 void check_posv(RoutineTest& test, const Descriptor& routine) {
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (int round = 0; round < kRounds; ++round) {
       in.dims = {{"n", test.some_size()}, {"nrhs", test.some_size()}};
       set_positive(test, routine, in);
@@ -183,7 +183,7 @@ void check_posv(RoutineTest& test, const Descriptor& routine) {
 }
 
 void check_potrs(RoutineTest& test, const Descriptor& routine) {
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (int round = 0; round < kRounds; ++round) {
       in.dims = {{"n", test.some_size()}, {"nrhs", test.some_size()}};
       const std::uint64_t n = in.dim("n");
@@ -198,7 +198,7 @@ void check_potrs(RoutineTest& test, const Descriptor& routine) {
 }
 
 void check_potri(RoutineTest& test, const Descriptor& routine) {
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (int round = 0; round < kRounds; ++round) {
       in.dims = {{"n", test.some_size()}};
       const std::uint64_t n = in.dim("n");
@@ -213,7 +213,7 @@ void check_potri(RoutineTest& test, const Descriptor& routine) {
 }
 
 void check_trtri(RoutineTest& test, const Descriptor& routine) {
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (int round = 0; round < kRounds; ++round) {
       in.dims = {{"n", test.some_size()}};
       const std::uint64_t n = in.dim("n");
@@ -231,7 +231,7 @@ void check_trtri(RoutineTest& test, const Descriptor& routine) {
 }
 
 void check_trtrs(RoutineTest& test, const Descriptor& routine) {
-  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+  for (RoutineInput in : test.flag_combinations(routine)) {
     for (int round = 0; round < kRounds / 2; ++round) {
       in.dims = {{"n", test.some_size()}, {"nrhs", test.some_size()}};
       const std::uint64_t n = in.dim("n");

@@ -41,7 +41,7 @@ DeviceFactory behind(Transport transport, const std::string& name, bool computes
     OB_ASSIGN_OR_RETURN(both->device, open(both->daemon->address()));
     return std::shared_ptr<Device>(both, both->device.get());
   };
-  return {name, computes, create, std::is_same_v<Remote, client::SharedDevice>};
+  return {name, computes, create, std::is_same_v<Remote, client::SharedDevice>, true};
 }
 
 }  // namespace

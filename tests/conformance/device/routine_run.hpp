@@ -70,8 +70,12 @@ class RoutineTest : public DeviceTest {
   void at_most(Real value, Real limit, const std::string& what) const;
   void require(bool holds, const std::string& what) const;
 
-  /// Returns all combinations of legal values of the routine's flags.
-  static std::vector<RoutineInput> flag_combinations(const Descriptor& routine);
+  /// Returns all combinations of legal values of the routine's flags, or at least one of them if
+  /// draws_flags().
+  std::vector<RoutineInput> flag_combinations(const Descriptor& routine);
+  /// Returns true if this device gets a random part of the combinations: the devices in this
+  /// process get all of them, and the remote ones of a backend together about as many.
+  static bool draws_flags();
 
   /// Returns a matrix of random numbers between -1 and 1, exact in the routine's precision.
   Dense random_matrix(Precision precision, std::uint64_t rows, std::uint64_t cols);
