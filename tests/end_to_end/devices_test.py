@@ -72,19 +72,18 @@ def whole(suite: Suite, server: str, devices: str) -> None:
     expect(outcome.total("*", "several") == 0, f"something was split\n{outcome.counters()}")
 
 
-def capped(suite: Suite, server: str, devices: str) -> None:
+def capped(suite: Suite, server: str, devices: str, size: int) -> None:
     """Checks that products of operands which are several times larger than the devices' memory all
     go out."""
-    size = suite.arguments.capped_size
     outcome = run(suite, server, devices, size, 3).expect_out(dict.fromkeys(names(), 3))
     expect(outcome.total("*", "bytes_to") > 0, "nothing travelled")
 
 
-def factored_in_slabs(suite: Suite, server: str, devices: str) -> None:
+def factored_in_slabs(suite: Suite, server: str, devices: str, size: int) -> None:
     """Checks that factorizations of matrices which are several times larger than the devices'
     memory all go out."""
     program = suite.bench.program("e2e_poison")
-    command = [program, str(ROUNDS), str(suite.arguments.capped_size), *FACTORS]
+    command = [program, str(ROUNDS), str(size), *FACTORS]
     outcome = suite.bench.run(command, "remote", server, extra={"OUTBOARD_DEVICES": devices})
     outcome.expect_ok().expect_stderr_lines(0).expect_out(dict.fromkeys(FACTORS, ROUNDS))
 
@@ -217,13 +216,15 @@ def body(suite: Suite) -> None:
             address = daemon.address(transport) if daemon else ""
             suite.check(
                 f"{what} on {count} devices of 64 KiB over {transport}",
-                functools.partial(small[what], suite, address, f"always:{count}"),
+                functools.partial(
+                    small[what], suite, address, f"always:{count}", suite.arguments.capped_size
+                ),
             )
     with suite.server(["--device-memory", "512K", "--session-memory", "200K"]) as daemon:
         address = daemon.tcp if daemon else ""
         suite.check(
             "factorizations that get less memory than they were told of",
-            functools.partial(factored_in_slabs, suite, address, "1"),
+            functools.partial(factored_in_slabs, suite, address, "1", 190),
         )
     with suite.server() as daemon:
         if daemon is not None:
