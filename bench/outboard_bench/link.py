@@ -89,6 +89,10 @@ class Link:
         other."""
         self._hosts.add_address(namespace, address)
 
+    def end_programs(self) -> None:
+        """Kills what runs on the hosts."""
+        self._hosts.end_programs()
+
     def near(self, words: Sequence[str]) -> list[str]:
         """Returns the command that runs `words` on the near host, where programs run."""
         return inside(self._hosts.near, words)

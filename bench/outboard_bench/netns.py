@@ -121,6 +121,16 @@ class Hosts(abc.ABC):
         _run("ip", "-n", name, "addr", "add", address, "dev", DEVICE)
         _run("ip", "-n", name, "link", "set", "lo", "up")
 
+    def end_programs(self) -> None:
+        """Kills what runs in the namespaces."""
+        for name in self.names:
+            found = subprocess.run(
+                ["ip", "netns", "pids", name], capture_output=True, text=True, check=False
+            )
+            for pid in map(int, found.stdout.split()):
+                with contextlib.suppress(ProcessLookupError):  # it may end by itself
+                    os.kill(pid, signal.SIGKILL)
+
     @abc.abstractmethod
     def _join(self) -> None:
         """Makes links between the namespaces."""

@@ -30,6 +30,7 @@ from outboard_bench.mp2c_run import NotBuiltError
 from outboard_bench.paper_figures import Figure, Source
 from outboard_bench.paper_points import Point
 from outboard_bench.products import Products
+from outboard_bench.redblack import Redblack
 from outboard_bench.sial import Sial
 
 Measured = Sequence[Mapping[str, Any]]
@@ -137,7 +138,7 @@ def _measure(name: str, *arguments: str) -> Measured:
         return rows.check(rows.load(file))
 
 
-_PYTHON = (Blas(), Copies(), Devices(), Fft(), FftwFlops(), Mp2c(), Products(), Sial())
+_PYTHON = (Blas(), Copies(), Devices(), Fft(), FftwFlops(), Mp2c(), Products(), Redblack(), Sial())
 
 
 def _run(name: str, arguments: Sequence[str], file: Path) -> int:
@@ -195,7 +196,9 @@ def parse(arguments: Sequence[str], figures: Mapping[str, Figure]) -> argparse.N
     """Returns the options of a run. `figure` is None if figures are only listed."""
     parser = argparse.ArgumentParser(prog="outboard bench paper", description=Paper.__doc__)
     add = parser.add_argument
-    add("--figure", default="all", help="names with commas, beginnings of names, list, all")
+    figure = parser.add_mutually_exclusive_group()
+    figure.add_argument("name", nargs="?", help="the same as --figure NAME")
+    figure.add_argument("--figure", help="names with commas, beginnings of names, list, all")
     add("--full", action="store_true", help="sizes as large as the papers', far longer")
     add("--check", action="store_true", help="tiny ones once, to see that all of it runs")
     add("--out", type=Path, metavar="FOLDER", help="a .json and a .png of each figure")
@@ -206,7 +209,8 @@ def parse(arguments: Sequence[str], figures: Mapping[str, Figure]) -> argparse.N
         options.links = "1,10" if os.geteuid() == 0 and not options.check else "none"
         if options.links == "none" and not options.check:
             print("outboard: emulated links are left out (they need root)", file=sys.stderr)
-    options.figure = None if options.figure == "list" else _chosen(options.figure, figures)
+    chosen = options.name or options.figure or "all"
+    options.figure = None if chosen == "list" else _chosen(chosen, figures)
     return options
 
 

@@ -326,6 +326,19 @@ def beside_local(rows: Rows, select: str) -> list[Point]:
     return points
 
 
+def tables(rows: Rows, select: str) -> list[Point]:
+    """Reads rows of redblack, and the bound or model beside those that have one."""
+    del select
+    points = []
+    for row in rows:
+        _, series, x = row["case"].split(", ")
+        points.append(_point(row, series, x, row["unit"], _same))
+        if row["ceiling"] is not None:
+            name = f"{series} {row['ceiling_name']}"
+            points.append(_plain(row, name, x, row["ceiling"], row["unit"]))
+    return points
+
+
 SHOWS: Mapping[str, Callable[[Rows, str], list[Point]]] = {
     "times": times,
     "stages": stages,
@@ -340,4 +353,5 @@ SHOWS: Mapping[str, Callable[[Rows, str], list[Point]]] = {
     "fetches": fetches,
     "beside local": beside_local,
     "devices": devices,
+    "tables": tables,
 }

@@ -24,6 +24,7 @@ from outboard_bench import (
     paper_points,
     paper_table,
     products,
+    redblack,
     rows,
 )
 from outboard_bench.fft_measure import Result
@@ -70,6 +71,7 @@ def test_the_file_has_the_figures_and_what_is_said_of_them() -> None:
         "dacs-byte-swap",
         "dacs-fftw",
         *sia,
+        *(f"PROXY-IV.{number}" for number in range(1, 10)),
     ]
     for figure in FIGURES.values():
         assert figure.differs and figure.title and figure.section
@@ -99,6 +101,8 @@ def test_what_is_run_is_understood(name: str) -> None:
             devices.parse(given)
         elif source.bench == "mp2c":
             mp2c.parse(given)
+        elif source.bench == "redblack":
+            redblack.parse(given)
         else:
             assert source.bench in COMPILED | outboard_bench.written_here().keys()
 
@@ -174,6 +178,32 @@ def test_molecular_dynamics_stands_beside_a_local_device() -> None:
     assert stated == {"travelling link 10 Gb/s", "resident shm"}
     with pytest.raises(ValueError, match="no case"):
         figure.points([row("travelling, some particles, local", 1)])
+
+
+def test_kept_time_stands_beside_a_table_and_its_model() -> None:
+    model = {"ceiling_name": "model"}
+    measured = [
+        row("IV.4, kept sync, 8 nodes", 741, ceiling=738, **model),
+        row("IV.4, kept proxy, 8 nodes", 612, ceiling=606, **model),
+        row("IV.4, kept proxy, 8 nodes", 82.6, unit="% of sync"),
+        row("IV.4, ranks sync: communication, 200", 25, unit="%"),
+    ]
+    figure = FIGURES["PROXY-IV.4"]
+    points = figure.points(measured)
+    found = values(points)
+    assert found["kept proxy", "8 nodes", "ms"] == 612
+    assert found["kept proxy model", "8 nodes", "ms"] == 606
+    beside = {(point.series, point.unit): point.stated for point in points}
+    assert beside == {
+        ("kept sync", "ms"): 738,
+        ("kept sync model", "ms"): None,
+        ("kept proxy", "ms"): 637,
+        ("kept proxy model", "ms"): None,
+        ("kept proxy", "% of sync"): 86.3,
+        ("ranks sync: communication", "%"): 22.1,
+    }
+    kernel = FIGURES["PROXY-IV.2"].points([row("IV.2, 2 threads, 360", 52, unit="% of 1 thread")])
+    assert kernel[0].stated == 49.7  # 15.25 s of 30.66 s
 
 
 def test_the_table_of_a_paper_stands_beside_ours() -> None:
@@ -391,6 +421,8 @@ def test_figures_are_chosen_by_name_or_its_beginning() -> None:
     assert chosen("dacs,rcpu-5.4") == ["rcpu-5.4", "dacs-byte-swap", "dacs-fftw"]
     assert chosen("all") == list(FIGURES)
     assert chosen("list") is None
+    named = paper.parse(["PROXY-IV.4", "--links", "none"], FIGURES)
+    assert named.figure == ["PROXY-IV.4"]
     with pytest.raises(OutboardError, match="rcpu-9"):
         chosen("rcpu-9")
     assert paper._by_source(["rcpu-4.1", "rcpu-4.6", "rcpu-4.2"], FIGURES) == [

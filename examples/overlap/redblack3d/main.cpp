@@ -1,76 +1,17 @@
 // Gauss-Seidel relaxation of Poisson's equation in red and black, on a cube that is cut in z and y.
 // The ghost cells travel while the inner cells are updated (README.md).
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <string>
+#include <vector>
 
+#include "arguments.hpp"
 #include "grid.hpp"
+#include "relaxation.hpp"
 
 namespace redblack3d {
 namespace {
 
 namespace overlap = outboard::overlap;
-
-struct Arguments {
-  std::int64_t n = 64;
-  int iterations = 10;
-  std::array<int, 3> geometry{0, 0, 1};  ///< ranks in z, y and x; 0: chosen by MPI
-  bool periodic = false;
-  bool boundary_first = false;
-  bool changed_colour = false;  ///< a message has the cells of one colour
-  bool verify = false;
-  bool explain = false;
-  overlap::Options options;
-};
-
-[[noreturn]] void usage() {
-  std::fprintf(stderr,
-               "usage: example_redblack3d [--n CELLS] [--iterations N] [--geometry ZxYxX]\n"
-               "  [--mode automatic|sync|async|ticked|shared|proxy] [--periodic] [--check]\n"
-               "  [--boundary-first] [--changed-colour] [--verify] [--explain]\n");
-  std::exit(2);
-}
-
-overlap::Mode mode_named(const std::string& name) {
-  try {
-    return overlap::mode_named(name);
-  } catch (const overlap::Error& error) {
-    std::fprintf(stderr, "example_redblack3d: %s\n", error.what());
-    usage();
-  }
-}
-
-Arguments parse(int argc, char** argv) {
-  Arguments a;
-  for (int i = 1; i < argc; ++i) {
-    const std::string key = argv[i];
-    auto value = [&] { return i + 1 < argc ? argv[++i] : (usage(), nullptr); };
-    if (key == "--n")
-      a.n = std::atoll(value());
-    else if (key == "--iterations")
-      a.iterations = std::atoi(value());
-    else if (key == "--mode")
-      a.options.mode = mode_named(value());
-    else if (key == "--periodic")
-      a.periodic = true;
-    else if (key == "--boundary-first")
-      a.boundary_first = true;
-    else if (key == "--changed-colour")
-      a.changed_colour = true;
-    else if (key == "--verify")
-      a.verify = true;
-    else if (key == "--explain")
-      a.explain = true;
-    else if (key == "--check")
-      a.options.check = true;
-    else if (key != "--geometry" ||
-             std::sscanf(value(), "%dx%dx%d", &a.geometry[0], &a.geometry[1], &a.geometry[2]) != 3)
-      usage();
-  }
-  return a;
-}
 
 /// Returns the Cartesian communicator of all ranks.
 MPI_Comm make_cart(const Arguments& a) {
@@ -126,27 +67,47 @@ class Halos {
 
 /// Updates the rim, and the inner cells while it travels: after the wait there is nothing left to
 /// compute. The rim reads ghost cells, so it comes before the start.
-void sweep_boundary_first(overlap::HaloPlan<3>& halo, Grid& grid, int colour) {
-  for (const Box& box : halo.boundary()) relax(grid, colour, box);
+void sweep_boundary_first(overlap::HaloPlan<3>& halo, Relaxation& relax, int colour) {
+  for (const Box& box : halo.boundary()) relax(colour, box);
   overlap::Iteration run = halo.start();
-  run.for_tiles(halo.interior(), [&](const Box& box) { relax(grid, colour, box); });
+  run.for_tiles(halo.interior(), [&](const Box& box) { relax(colour, box); });
   run.wait();
 }
 
-void iterate(const Arguments& a, Halos& halos, Grid& grid) {
-  if (a.boundary_first) halos.exchange_all();
+void iterate(const Arguments& a, Halos& halos, Relaxation& relax) {
   for (int sweep = 0; sweep < 2 * a.iterations; ++sweep) {
     const int colour = sweep % 2;
     if (a.boundary_first) {
-      sweep_boundary_first(halos.of(colour), grid, colour);
+      sweep_boundary_first(halos.of(colour), relax, colour);
       continue;
     }
     overlap::HaloPlan<3>& halo = halos.of(1 - colour);  // the update reads the other colour
     overlap::Iteration run = halo.start();
-    run.for_tiles(halo.interior(), [&](const Box& box) { relax(grid, colour, box); });
+    run.for_tiles(halo.interior(), [&](const Box& box) { relax(colour, box); });
     run.wait();
-    for (const Box& box : halo.boundary()) relax(grid, colour, box);
+    for (const Box& box : halo.boundary()) relax(colour, box);
   }
+}
+
+/// Times the iterations and prints the means of all ranks on rank 0. The rest of an iteration is
+/// the time in the library.
+void measure(const Arguments& a, MPI_Comm cart, Halos& halos, Grid& grid) {
+  Relaxation relax(grid, a.threads, a.relax_ms);
+  halos.exchange_all();  // the ghost cells of the first sweep; MPI connects the ranks, too
+  MPI_Barrier(cart);
+  const double begin = MPI_Wtime();
+  iterate(a, halos, relax);
+  double ms[2] = {(MPI_Wtime() - begin) * 1e3 / a.iterations, relax.seconds() * 1e3 / a.iterations};
+  MPI_Allreduce(MPI_IN_PLACE, ms, 2, MPI_DOUBLE, MPI_SUM, cart);
+  int rank = 0, ranks = 1;
+  MPI_Comm_rank(cart, &rank);
+  MPI_Comm_size(cart, &ranks);
+  if (rank != 0) return;
+  std::printf("%lld^3 cells, %d iterations: %.3f ms each\n", static_cast<long long>(a.n),
+              a.iterations, ms[0] / ranks);
+  std::printf("relaxation %.3f ms, communication %.3f ms\n", ms[1] / ranks,
+              (ms[0] - ms[1]) / ranks);
+  std::fflush(stdout);
 }
 
 /// Copies opposite faces of the whole grid to the ghost cells, as a periodic plan does.
@@ -196,12 +157,7 @@ int run(const Arguments& a) {
     overlap::Runtime runtime(cart, a.options);
     Grid grid = part_of(a, cart, rank);
     Halos halos(a, runtime, cart, grid);
-    const double begin = MPI_Wtime();
-    iterate(a, halos, grid);
-    const double took = MPI_Wtime() - begin;
-    if (rank == 0)
-      std::printf("%lld^3 cells, %d iterations: %.3f ms each\n", static_cast<long long>(a.n),
-                  a.iterations, took * 1e3 / a.iterations);
+    measure(a, cart, halos, grid);
     if (a.explain && rank == 0) std::fputs(runtime.explain().c_str(), stdout);
     if (a.verify) different = differences(a, grid);
   }
