@@ -56,7 +56,7 @@ module outboard_overlap
 
   ! on_stuck: c_funloc() of subroutine(report, context) bind(c), with both type(c_ptr), value
   type, bind(c) :: ob_overlap_options
-    integer(c_size_t) :: struct_bytes = 48
+    integer(c_size_t) :: struct_bytes = 56
     integer(c_int32_t) :: mode = ob_overlap_automatic
     integer(c_int32_t) :: workers = 0
     integer(c_int32_t) :: core = -1
@@ -64,6 +64,7 @@ module outboard_overlap
     real(c_double) :: patience_s = 0
     type(c_funptr) :: on_stuck = c_null_funptr
     type(c_ptr) :: context = c_null_ptr
+    integer(c_int32_t) :: proxies = 1
   end type
 
   ! name: c_loc() of a string. offsets: c_loc() of integer(c_int64_t) (4, offset_count). mask:

@@ -57,12 +57,15 @@ typedef struct {
   size_t struct_bytes;
   int32_t mode;      /* OB_OVERLAP_... */
   int32_t workers;   /* threads of the process that compute; 0: OMP_NUM_THREADS, or 1 */
-  int32_t core;      /* of the proxy; -1: chosen from the affinity mask */
+  int32_t core;      /* of the proxy; -1: chosen from the affinity mask; others get those before */
   int32_t check;     /* 1: find accesses between start and wait that are not allowed */
   double patience_s; /* a run that does not move for so long is reported; 0: 60 */
   /* Gets the report; NULL: it goes to stderr, and MPI_Abort ends the job. */
   void (*on_stuck)(const char* report, void* context);
   void* context;
+  /* Threads that move messages in modes with a thread, 1 to 64; 0: 1. The same on all ranks. More
+     than one need MPI_THREAD_MULTIPLE. */
+  int32_t proxies;
 } ob_overlap_options;
 
 /* The update of a cell reads cells at these offsets. */

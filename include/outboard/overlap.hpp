@@ -139,6 +139,7 @@ struct Options {
   std::chrono::duration<double> patience{60};
   void (*on_stuck)(const char* report, void* context) = nullptr;
   void* context = nullptr;
+  int proxies = 1;  ///< threads that move messages; more than one need MPI_THREAD_MULTIPLE
 };
 
 /// The library in this process.
@@ -154,6 +155,7 @@ class Runtime {
     raw.patience_s = options.patience.count();
     raw.on_stuck = options.on_stuck;
     raw.context = options.context;
+    raw.proxies = options.proxies;
     overlap::check(ob_overlap_attach(comm, &raw, &handle_));
   }
   Runtime(Runtime&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}

@@ -65,14 +65,18 @@ Result<RuntimeOptions> options_from(const ob_overlap_options* given) {
   ob_overlap_options options{};
   options.core = -1;
   if (given != nullptr) {
-    if (given->struct_bytes != sizeof options)
+    const std::size_t known = given->struct_bytes;  // those before `proxies` came are accepted
+    if (known != sizeof options && known != offsetof(ob_overlap_options, proxies))
       return invalid("struct_bytes of the options is not their size");
-    options = *given;
+    std::memcpy(&options, given, known);
   }
   if (options.mode < 0 || options.mode >= kModes)
     return invalid("mode " + std::to_string(options.mode) + " does not exist");
   if (options.workers < 0 || !(options.patience_s >= 0))
     return invalid("workers or patience_s below 0");
+  if (options.proxies < 0 || options.proxies > kMostProxies)
+    return invalid(std::to_string(options.proxies) + " proxies (1 to " +
+                   std::to_string(kMostProxies) + " are possible)");
   RuntimeOptions result;
   result.mode = Mode(options.mode);
   result.workers = options.workers > 0 ? options.workers : default_workers();
@@ -81,6 +85,7 @@ Result<RuntimeOptions> options_from(const ob_overlap_options* given) {
   if (options.patience_s > 0) result.patience_s = options.patience_s;
   result.on_stuck = options.on_stuck;
   result.context = options.context;
+  result.proxies = std::max(1, options.proxies);
   if (const char* mode = std::getenv("OUTBOARD_OVERLAP"); mode != nullptr && *mode != '\0')
     OB_RETURN_IF_ERROR(read_mode(mode, result));
   if (const char* check = std::getenv("OUTBOARD_OVERLAP_CHECK"))

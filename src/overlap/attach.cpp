@@ -28,6 +28,12 @@ Status check_running() {
 /// Returns the failure of `own` on all ranks if one has one. Collective.
 Status agree_on(const Communicator& comm, const Status& own) { return agree(comm.get(), {}, own); }
 
+/// Messages between ranks with different numbers would not find each other. Collective.
+Status compare_proxies(const Communicator& comm, int proxies) {
+  return agree_on_values(comm.get(), {proxies},
+                         [](std::size_t) { return "the number of proxies"; });
+}
+
 /// A choice that only some ranks make would wait for the others for ever. Collective.
 Status compare_modes(const Communicator& comm, Mode mode) {
   int ends[2] = {int(mode), -int(mode)};
@@ -53,41 +59,53 @@ Status Runtime::set_up(MPI_Comm comm, const Status& own) {
   OB_ASSIGN_OR_RETURN(comm_, Communicator::duplicate(comm));
   OB_RETURN_IF_ERROR(agree_on(comm_, own));
   OB_RETURN_IF_ERROR(compare_modes(comm_, options_.mode));
+  OB_RETURN_IF_ERROR(compare_proxies(comm_, options_.proxies));
   rank_ = comm_.rank();
   int world_rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   timeline_.name_rank(world_rank);
   MPI_Query_thread(&level_);
   note_ = std::string("MPI provides ") + thread_level_name(level_) + ".";
-  Result<ProxyCore> core = choose_proxy_core(comm_.get(), options_.workers, options_.core);
-  OB_RETURN_IF_ERROR(agree_on(comm_, core.status()));
-  core_ = *core;
-  note_ += " " + core_.note;
-  OB_RETURN_IF_ERROR(agree_on(comm_, start_proxy()));
+  Result<ProxyCores> cores =
+      choose_proxy_cores(comm_.get(), options_.workers, options_.proxies, options_.core);
+  OB_RETURN_IF_ERROR(agree_on(comm_, cores.status()));
+  cores_ = *std::move(cores);
+  note_ += " " + cores_.note;
+  OB_RETURN_IF_ERROR(agree_on(comm_, start_proxies()));
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalize_hook, &key_, nullptr);
   MPI_Comm_set_attr(MPI_COMM_SELF, key_, this);
   return {};
 }
 
-Status Runtime::start_proxy() {
+Status Runtime::start_proxies() {
   if (has_thread(options_.mode) && !thread_permitted())
     return Status(Code::unsupported,
                   std::string("mode ") + to_string(options_.mode) + " (MPI provides " +
                       thread_level_name(level_) +
                       ") initialise MPI with MPI_Init_thread and MPI_THREAD_MULTIPLE");
+  if (options_.proxies > 1 && level_ < MPI_THREAD_MULTIPLE)
+    return Status(Code::unsupported,
+                  std::to_string(options_.proxies) + " proxies (MPI provides " +
+                      thread_level_name(level_) +
+                      ", and they call MPI at the same time) initialise MPI with MPI_Init_thread "
+                      "and MPI_THREAD_MULTIPLE, or use one proxy");
   bool wanted = has_thread(options_.mode);
   // The choice is collective at a point where other plans may be with the proxy.
   if (options_.mode == Mode::automatic) wanted = level_ == MPI_THREAD_MULTIPLE;
   if (!wanted) return {};
-  const int core = options_.mode == Mode::shared ? -1 : core_.core;
-  OB_ASSIGN_OR_RETURN(proxy_, Proxy::start(core, timeline_.trace()));
+  for (int i = 0; i < options_.proxies; ++i) {
+    const bool shares = options_.mode == Mode::shared || cores_.cores.empty();
+    OB_ASSIGN_OR_RETURN(
+        auto proxy, Proxy::start(i, shares ? -1 : cores_.cores[std::size_t(i)], timeline_.trace()));
+    proxies_.push_back(std::move(proxy));
+  }
   return {};
 }
 
 std::vector<Mode> Runtime::candidates() const {
   if (options_.mode != Mode::automatic) return {options_.mode};
   std::vector<Mode> modes{Mode::sync, Mode::async, Mode::ticked};
-  if (proxy_) modes.push_back(proxy_->own_core() ? Mode::proxy : Mode::shared);
+  if (!proxies_.empty()) modes.push_back(proxies_.front()->own_core() ? Mode::proxy : Mode::shared);
   return modes;
 }
 
@@ -98,13 +116,13 @@ void Runtime::on_finalize() {
                "outboard: rank %d: MPI_Finalize before ob_overlap_detach (a mistake of the "
                "program), detach first\n",
                rank_);
-  proxy_.reset();
+  proxies_.clear();
 }
 
 Runtime::~Runtime() {
   if (key_ != MPI_KEYVAL_INVALID) {
     for (const auto& plan : plans_) (void)settle(*plan);
-    proxy_.reset();
+    proxies_.clear();
     leaving_ = true;  // deleting the attribute calls the hook, too
     MPI_Comm_delete_attr(MPI_COMM_SELF, key_);
     MPI_Comm_free_keyval(&key_);

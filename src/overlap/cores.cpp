@@ -35,34 +35,57 @@ Result<Sharing> count_sharing(MPI_Comm comm, const cpu_set_t& own) {
   return sharing;
 }
 
-/// Returns the core that has `behind` others of the mask behind it.
-int core_from_end(const cpu_set_t& mask, int behind) {
-  for (int core = CPU_SETSIZE - 1; core >= 0; --core)
-    if (CPU_ISSET(core, &mask) && behind-- == 0) return core;
-  return -1;
+/// Returns `count` cores of the mask, the last one first, that have `behind` others behind them.
+/// There may be fewer.
+std::vector<int> cores_from_end(const cpu_set_t& mask, int behind, int count) {
+  std::vector<int> cores;
+  for (int core = CPU_SETSIZE - 1; core >= 0 && int(cores.size()) < count; --core)
+    if (CPU_ISSET(core, &mask) && behind-- <= 0) cores.push_back(core);
+  return cores;
+}
+
+std::string named(const std::vector<int>& cores) {
+  std::string text = cores.size() == 1 ? "core " : "cores ";
+  for (std::size_t i = 0; i < cores.size(); ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(cores[i]);
+  return text;
+}
+
+Result<ProxyCores> cores_of_user(const cpu_set_t& own, int proxies, int wanted) {
+  if (wanted >= CPU_SETSIZE || !CPU_ISSET(wanted, &own))
+    return Status(Code::invalid_argument,
+                  "core " + std::to_string(wanted) +
+                      " is not in the affinity mask of the process, name one that is");
+  int behind = 0;
+  for (int core = wanted + 1; core < CPU_SETSIZE; ++core) behind += CPU_ISSET(core, &own) ? 1 : 0;
+  std::vector<int> cores = cores_from_end(own, behind, proxies);
+  if (int(cores.size()) < proxies)
+    return Status(Code::invalid_argument,
+                  "core " + std::to_string(wanted) + " for " + std::to_string(proxies) +
+                      " proxies (the affinity mask has too few cores before it) name a later one, "
+                      "or use fewer proxies");
+  std::string note = "The user names " + named(cores) + ".";
+  return ProxyCores{std::move(cores), std::move(note)};
 }
 
 }  // namespace
 
-Result<ProxyCore> choose_proxy_core(MPI_Comm comm, int workers, int wanted) {
+Result<ProxyCores> choose_proxy_cores(MPI_Comm comm, int workers, int proxies, int wanted) {
   cpu_set_t own;
   CPU_ZERO(&own);
   ::sched_getaffinity(0, sizeof own, &own);
   OB_ASSIGN_OR_RETURN(const Sharing sharing, count_sharing(comm, own));
-  if (wanted >= 0) {
-    if (wanted >= CPU_SETSIZE || !CPU_ISSET(wanted, &own))
-      return Status(Code::invalid_argument,
-                    "core " + std::to_string(wanted) +
-                        " is not in the affinity mask of the process, name one that is");
-    return ProxyCore{wanted, "The user names core " + std::to_string(wanted) + "."};
-  }
+  if (wanted >= 0) return cores_of_user(own, proxies, wanted);
   const int cores = CPU_COUNT(&own);
   const std::string counts = std::to_string(sharing.ranks) + " rank(s) with " +
-                             std::to_string(workers) + " worker(s) each share " +
-                             std::to_string(cores) + " core(s)";
-  if (cores < sharing.ranks * (workers + 1)) return ProxyCore{-1, counts + ": no core is spare."};
-  const int core = core_from_end(own, sharing.place);
-  return ProxyCore{core, counts + ": core " + std::to_string(core) + " is spare."};
+                             std::to_string(workers) + " worker(s) " +
+                             (proxies > 1 ? "and " + std::to_string(proxies) + " proxies " : "") +
+                             "each share " + std::to_string(cores) + " core(s)";
+  if (cores < sharing.ranks * (workers + proxies))
+    return ProxyCores{{}, counts + (proxies > 1 ? ": too few are spare." : ": no core is spare.")};
+  std::vector<int> spare = cores_from_end(own, sharing.place * proxies, proxies);
+  std::string note = counts + ": " + named(spare) + (proxies > 1 ? " are spare." : " is spare.");
+  return ProxyCores{std::move(spare), std::move(note)};
 }
 
 bool pin_to_core(int core) noexcept {

@@ -1,24 +1,25 @@
 #pragma once
-// The core of the proxy.
+// The cores of the proxies.
 
 #include <mpi.h>
 
 #include <string>
+#include <vector>
 
 #include "base/status.hpp"
 
 namespace ob::overlap {
 
-struct ProxyCore {
-  int core = -1;     ///< a core that no worker needs, or -1
-  std::string note;  ///< the reason, a sentence for explain()
+struct ProxyCores {
+  std::vector<int> cores;  ///< one for each proxy, which no worker needs; none if there are too few
+  std::string note;        ///< the reason, a sentence for explain()
 };
 
-/// Chooses a core of the process's affinity mask for its proxy: the last ones, if the ranks of the
-/// node that share them have more cores than workers. Collective over `comm`.
-/// @param wanted a core that the user names, or -1
-/// Errors: invalid_argument if `wanted` is outside of the mask.
-Result<ProxyCore> choose_proxy_core(MPI_Comm comm, int workers, int wanted);
+/// Chooses cores of the process's affinity mask for its proxies: the last ones, if the ranks of the
+/// node that share them have enough cores for all workers and proxies. Collective over `comm`.
+/// @param wanted a core that the user names for the first proxy, or -1; the others get those before
+/// Errors: invalid_argument if `wanted` is outside of the mask, or has too few before it.
+Result<ProxyCores> choose_proxy_cores(MPI_Comm comm, int workers, int proxies, int wanted);
 
 /// Moves the calling thread to `core`. Returns false if the kernel refuses.
 bool pin_to_core(int core) noexcept;

@@ -50,11 +50,15 @@ std::string waits_of(const Plan& plan) {
 
 std::string explain(const Runtime& runtime) {
   std::string text = formatted("overlap of rank %d: ", runtime.rank()) + runtime.note() + "\n";
-  if (runtime.proxy() != nullptr)
-    text +=
-        formatted("proxy: %s, %.3f ms of processor time\n",
-                  runtime.proxy()->own_core() ? "on a core of its own" : "napping on a shared core",
-                  runtime.proxy()->processor_s() * 1e3);
+  for (std::size_t i = 0; i < runtime.proxies().size(); ++i) {
+    const Proxy& proxy = *runtime.proxies()[i];
+    text += runtime.proxies().size() == 1
+                ? "proxy: "
+                : formatted("proxy %zu of %zu: ", i + 1, runtime.proxies().size());
+    text += formatted("%s, %.3f ms of processor time\n",
+                      proxy.own_core() ? "on a core of its own" : "napping on a shared core",
+                      proxy.processor_s() * 1e3);
+  }
   for (const auto& plan : runtime.plans()) {
     if (!plan->committed()) continue;
     text += formatted("plan %s: %s; shortest run %.3f ms\n", plan->name().c_str(),

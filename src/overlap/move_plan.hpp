@@ -11,10 +11,12 @@
 
 namespace ob::overlap {
 
+/// Its messages are in as many parts as there are proxies, dealt out by neighbour. Each part has a
+/// run.
 /// Threads: the program's, one at a time.
 class MovePlan final : public Plan {
  public:
-  MovePlan(std::string name, Communicator comm, int world_rank);
+  MovePlan(std::string name, std::vector<Communicator> comms, int world_rank);
 
   /// The messages, before commit().
   std::vector<Message>& described() noexcept { return described_; }
@@ -35,23 +37,31 @@ class MovePlan final : public Plan {
   Status ready(const Box& box);
   void release_all() override;
   bool under_way() const noexcept { return under_way_; }
-  /// Ends a run that is over. Returns its failure.
+  /// Ends the runs, which are over. Returns their first failure.
   Status finish();
   Status finish_all() override { return under_way_ ? finish() : Status(); }
 
-  Run& run() const noexcept { return *runs().front(); }
-  const Exchange& exchange() const noexcept { return *exchange_; }
+  /// Returns true if sends wait for ready().
+  bool any_held() const noexcept;
   void add_wait(const Run& run, double seconds) override;
   std::string summary() const override;
   LongestWait longest_wait() const override;
 
  private:
   std::vector<Message> described_;
-  std::unique_ptr<Exchange> exchange_;
-  std::unique_ptr<RegionChecks> checks_;
-  std::vector<std::vector<Box>> not_ready_;  ///< of each message, the cells that hold it
+  /// The messages of a proxy. Vectors have an element for each.
+  struct Part {
+    std::unique_ptr<Exchange> exchange;
+    std::unique_ptr<RegionChecks> checks;     ///< null if accesses are not checked
+    std::vector<std::vector<Box>> not_ready;  ///< the cells that hold the message
+    std::vector<double> waited_for;           ///< seconds in wait(), if it came last
+  };
+
+  Status make_parts(bool check, Trace* trace);
+  Status failure() const;
+
+  std::vector<Part> parts_;  ///< as many as runs()
   bool under_way_ = false;
-  std::vector<double> waited_for_;  ///< seconds in wait(), by the message that came last
 };
 
 }  // namespace ob::overlap

@@ -36,9 +36,9 @@ void PanelPlan::Free::operator()(std::byte* memory) const noexcept {
   ::operator delete(memory, std::align_val_t(kPage));
 }
 
-PanelPlan::PanelPlan(std::string name, Communicator comm, int world_rank,
+PanelPlan::PanelPlan(std::string name, std::vector<Communicator> comms, int world_rank,
                      const PanelOptions& options)
-    : Plan(std::move(name), std::move(comm), world_rank), options_(options) {
+    : Plan(std::move(name), std::move(comms), world_rank), options_(options) {
   for (int i = 0; i <= options_.look_ahead; ++i) add_run(Run::Done::when_arrived);
 }
 
@@ -121,8 +121,8 @@ Status PanelPlan::make_buffers(Trace* trace) {
     buffers_[i].panel = memory_.get() + i * copies * most;
     buffers_[i].wire = buffers_[i].panel + (copies - 1) * most;
     for (const Kind& kind : kinds_) {
-      OB_ASSIGN_OR_RETURN(auto exchange,
-                          Exchange::create(comm().get(), messages_of(kind, i), false, trace));
+      OB_ASSIGN_OR_RETURN(auto exchange, Exchange::create(comm_of(runs()[i]->proxy()).get(),
+                                                          messages_of(kind, i), false, trace));
       buffers_[i].exchanges.push_back(std::move(exchange));
     }
   }
@@ -233,7 +233,7 @@ Status PanelPlan::finish(std::int64_t panel) {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     if (buffers_[i].counted || !runs()[i]->over()) continue;
     buffers_[i].counted = true;
-    if (runs()[i]->failure().ok()) note_run(*runs()[i]);
+    if (runs()[i]->failure().ok()) note_moved(runs()[i]->mode(), runs()[i]->finish());
   }
   if (runs()[at]->over() && !runs()[at]->failure().ok()) return failure_ = runs()[at]->failure();
   if (!check_) return {};
@@ -255,7 +255,7 @@ Status PanelPlan::retire(std::size_t at) {
   if (!failure_.ok()) return failure_;
   if (!runs()[at]->failure().ok()) return failure_ = runs()[at]->failure();
   const bool used = std::exchange(buffer.state, State::free) == State::in_use;
-  if (!buffer.counted) note_run(*runs()[at]);
+  if (!buffer.counted) note_moved(runs()[at]->mode(), runs()[at]->finish());
   buffer.counted = true;
   if (!check_ || !used) return {};
   const Panel& panel = panels_[std::size_t(buffer.number)];

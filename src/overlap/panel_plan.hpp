@@ -23,11 +23,12 @@ struct PanelOptions {
 
 /// Panel k travels from its owner into buffer s of look_ahead + 1 buffers of each rank, where s
 /// goes round. The program starts panels in their order, and uses one from its wait until the start
-/// of the panel that gets its buffer.
+/// of the panel that gets its buffer. The proxies take the buffers in turns.
 /// Threads: the program's, one at a time.
 class PanelPlan final : public Plan {
  public:
-  PanelPlan(std::string name, Communicator comm, int world_rank, const PanelOptions& options);
+  PanelPlan(std::string name, std::vector<Communicator> comms, int world_rank,
+            const PanelOptions& options);
 
   /// Adds the next panel. Elements are those of the owner; elsewhere its data is not used.
   Status add(int owner, const FieldView& panel);

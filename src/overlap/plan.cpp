@@ -6,8 +6,8 @@
 
 namespace ob::overlap {
 
-Plan::Plan(std::string name, Communicator comm, int world_rank)
-    : name_(std::move(name)), comm_(std::move(comm)), world_rank_(world_rank) {}
+Plan::Plan(std::string name, std::vector<Communicator> comms, int world_rank)
+    : name_(std::move(name)), comms_(std::move(comms)), world_rank_(world_rank) {}
 
 Plan::~Plan() {
   (void)choice.release();  // MPI may still write to one that has not ended
@@ -46,9 +46,8 @@ void Plan::add_wait(const Run& run, double seconds) {
   times_[std::size_t(run.mode())].wait_s += seconds;
 }
 
-void Plan::note_run(Run& run) {
-  const double seconds = run.finish();
-  ModeTimes& times = times_[std::size_t(run.mode())];
+void Plan::note_moved(Mode mode, double seconds) {
+  ModeTimes& times = times_[std::size_t(mode)];
   ++times.runs;
   times.moving_s += seconds;
   if (seconds > 0) shortest_s_ = shortest_s_ == 0 ? seconds : std::min(shortest_s_, seconds);

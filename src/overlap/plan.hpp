@@ -37,14 +37,14 @@ struct ModeChoice {
 /// Threads: the program's, one at a time.
 class Plan {
  public:
-  /// @param comm a communicator of the plan's own
-  Plan(std::string name, Communicator comm, int world_rank);
+  /// @param comms communicators of the plan's own, one for each proxy
+  Plan(std::string name, std::vector<Communicator> comms, int world_rank);
   virtual ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
   const std::string& name() const noexcept { return name_; }
-  const Communicator& comm() const noexcept { return comm_; }
+  const Communicator& comm() const noexcept { return comms_.front(); }
   int world_rank() const noexcept { return world_rank_; }
   bool committed() const noexcept { return trials_.has_value(); }
 
@@ -85,15 +85,22 @@ class Plan {
   virtual LongestWait longest_wait() const = 0;
 
  protected:
-  void add_run(Run::Done done) { runs_.push_back(std::make_unique<Run>(done)); }
+  /// Returns the communicator of the messages that a proxy moves. Two proxies share none, so that
+  /// MPI can work for them side by side.
+  const Communicator& comm_of(std::size_t proxy) const noexcept { return comms_[proxy]; }
+  std::size_t proxies() const noexcept { return comms_.size(); }
+  /// Adds a run. The proxies take turns.
+  void add_run(Run::Done done) {
+    runs_.push_back(std::make_unique<Run>(done, runs_.size() % comms_.size()));
+  }
   const Status& description() const noexcept { return description_; }
   void set_candidates(std::vector<Mode> candidates) { trials_.emplace(std::move(candidates)); }
-  /// Adds the measurements of a run that is over.
-  void note_run(Run& run);
+  /// Adds the measurements of messages that moved for so long.
+  void note_moved(Mode mode, double seconds);
 
  private:
   std::string name_;
-  Communicator comm_;
+  std::vector<Communicator> comms_;
   int world_rank_;
   Status description_;
   std::vector<std::unique_ptr<Run>> runs_;

@@ -3,6 +3,7 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/quiet_thread.hpp"
@@ -25,8 +26,8 @@ constexpr double kSocketBytes = 256 * 1024;  ///< what the kernel sends without 
 
 }  // namespace
 
-Result<std::unique_ptr<Proxy>> Proxy::start(int core, Trace* trace) {
-  std::unique_ptr<Proxy> proxy(new Proxy(core, trace));
+Result<std::unique_ptr<Proxy>> Proxy::start(int number, int core, Trace* trace) {
+  std::unique_ptr<Proxy> proxy(new Proxy(number, core, trace));
   proxy->thread_ = quiet_thread([p = proxy.get()] { p->work(); });
   if (!proxy->thread_.joinable())
     return Status(Code::unavailable, "no thread for the proxy (the system refuses)");
@@ -61,7 +62,8 @@ void Proxy::work() {
   ::prctl(PR_SET_NAME, "ob-overlap");
   ::prctl(PR_SET_TIMERSLACK, 1000);  // the kernel's 50 us would double the short naps
   if (core_ >= 0) pin_to_core(core_);
-  if (timeline_.trace() != nullptr) timeline_.trace()->name_thread("proxy");
+  if (timeline_.trace() != nullptr)
+    timeline_.trace()->name_thread(number_ == 0 ? "proxy" : "proxy " + std::to_string(number_ + 1));
   std::int64_t idle_since = now_ns();
   while (!stop_.load(std::memory_order_acquire)) {
     const std::uint32_t seen = bell_.rings();

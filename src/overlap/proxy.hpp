@@ -17,10 +17,11 @@ namespace ob::overlap {
 /// Drives the runs that are posted to it, and sleeps while none is under way.
 class Proxy {
  public:
+  /// @param number among the proxies of the process, for the trace
   /// @param core the core of its own, or -1: then it naps longer, since each wake-up costs a worker
   /// @param trace or null
   /// Errors: unavailable if the process gets no thread.
-  static Result<std::unique_ptr<Proxy>> start(int core, Trace* trace);
+  static Result<std::unique_ptr<Proxy>> start(int number, int core, Trace* trace);
   /// Ends the thread. Runs that are under way stop where they are.
   ~Proxy();
   Proxy(const Proxy&) = delete;
@@ -40,7 +41,7 @@ class Proxy {
   double processor_s() const noexcept { return double(processor_ns_.load()) * 1e-9; }
 
  private:
-  Proxy(int core, Trace* trace) : core_(core), timeline_(trace) {}
+  Proxy(int number, int core, Trace* trace) : number_(number), core_(core), timeline_(trace) {}
   void work();
   bool take_posted();
   bool drive_all();
@@ -49,6 +50,7 @@ class Proxy {
   /// Returns true if no computation needs the core: it is the proxy's own, or the program waits.
   bool has_core() const noexcept { return own_core() || waiting_.load(); }
 
+  const int number_;
   const int core_;
   ProxyTimeline timeline_;
   Doorbell bell_;   ///< something to do

@@ -2,6 +2,7 @@
 // One run of an exchange after another, and the hand-over between the program and the run's driver.
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/status.hpp"
@@ -19,7 +20,8 @@ class Run {
   /// that leave go on.
   enum class Done { when_all_moved, when_arrived };
 
-  explicit Run(Done done) : done_when_(done) {}
+  /// @param proxy the number of the proxy that drives it, in modes with a thread
+  Run(Done done, std::size_t proxy) : done_when_(done), proxy_(proxy) {}
 
   /// Prepares a run of `exchange`. The driver copies `source`, if there is one, to `packed` before
   /// the first message leaves.
@@ -50,6 +52,7 @@ class Run {
   /// message moved [s].
   double finish() noexcept;
 
+  std::size_t proxy() const noexcept { return proxy_; }
   Mode mode() const noexcept { return mode_; }
   /// Returns the exchange of the last run, or null before the first.
   Exchange* exchange() const noexcept { return exchange_; }
@@ -63,6 +66,7 @@ class Run {
   Progress progress(Status status, bool moved) noexcept;
 
   const Done done_when_;
+  const std::size_t proxy_;
   Exchange* exchange_ = nullptr;
   const Region* source_ = nullptr;
   std::byte* packed_ = nullptr;

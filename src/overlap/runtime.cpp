@@ -38,9 +38,18 @@ std::string stuck_line(const Plan& plan, const Message& message, double seconds)
 
 }  // namespace
 
+Result<std::vector<Communicator>> Runtime::duplicates(MPI_Comm comm) const {
+  std::vector<Communicator> made;
+  do {
+    OB_ASSIGN_OR_RETURN(Communicator one, Communicator::duplicate(comm));
+    made.push_back(std::move(one));
+  } while (made.size() < proxies_.size());
+  return made;
+}
+
 Result<MovePlan*> Runtime::create_moves(std::string name, MPI_Comm comm) {
   OB_RETURN_IF_ERROR(check_thread());
-  OB_ASSIGN_OR_RETURN(Communicator own, Communicator::duplicate(comm));
+  OB_ASSIGN_OR_RETURN(auto own, duplicates(comm));
   auto plan = std::make_unique<MovePlan>(std::move(name), std::move(own), rank_);
   MovePlan* const made = plan.get();
   plans_.push_back(std::move(plan));
@@ -50,7 +59,7 @@ Result<MovePlan*> Runtime::create_moves(std::string name, MPI_Comm comm) {
 Result<PanelPlan*> Runtime::create_panels(std::string name, MPI_Comm comm,
                                           const PanelOptions& options) {
   OB_RETURN_IF_ERROR(check_thread());
-  OB_ASSIGN_OR_RETURN(Communicator own, Communicator::duplicate(comm));
+  OB_ASSIGN_OR_RETURN(auto own, duplicates(comm));
   auto plan = std::make_unique<PanelPlan>(std::move(name), std::move(own), rank_, options);
   PanelPlan* const made = plan.get();
   plans_.push_back(std::move(plan));
@@ -72,8 +81,13 @@ Status Runtime::destroy_plan(Plan* plan) {
 Status Runtime::settle(Plan& plan) {
   if (!plan.over()) OB_RETURN_IF_ERROR(check_thread());
   plan.release_all();
-  for (const auto& run : plan.runs()) OB_RETURN_IF_ERROR(await(plan, *run, &Run::over));
+  OB_RETURN_IF_ERROR(await_all(plan));
   return plan.finish_all();
+}
+
+Status Runtime::await_all(const Plan& plan) {
+  for (const auto& run : plan.runs()) OB_RETURN_IF_ERROR(await(plan, *run, &Run::over));
+  return {};
 }
 
 Status Runtime::commit(Plan& plan) {
@@ -127,7 +141,7 @@ Result<Mode> Runtime::next_mode(Plan& plan) {
 }
 
 void Runtime::launch(Run& run) {
-  if (has_thread(run.mode())) return proxy_->post(run);
+  if (has_thread(run.mode())) return proxies_[run.proxy()]->post(run);
   if (run.begin().over) return;
   while (driving_.test_and_set(std::memory_order_acquire)) ::sched_yield();
   driven_.push_back(&run);
@@ -146,11 +160,14 @@ Status Runtime::start(MovePlan& plan, bool hold_sends) {
   OB_ASSIGN_OR_RETURN(const Mode mode, next_mode(plan));
   const std::int64_t begin = now_ns();
   OB_RETURN_IF_ERROR(plan.prepare(mode, hold_sends));
-  launch(plan.run());
-  Status status;
-  if (mode == Mode::sync && !hold_sends) status = drive_until(plan, plan.run(), &Run::over);
-  plan.add_start(plan.run(), seconds_since(begin));
-  timeline_.started(plan.name(), plan.run(), entered);
+  for (const auto& run : plan.runs()) launch(*run);
+  const Status status = mode == Mode::sync && !hold_sends ? await_all(plan) : Status();
+  plan.add_start(*plan.runs().front(), seconds_since(begin));
+  std::int64_t since = entered;
+  for (const auto& run : plan.runs()) {
+    timeline_.started(plan.name(), *run, since);
+    since = timeline_.entered();
+  }
   return status;
 }
 
@@ -193,13 +210,12 @@ Status Runtime::ready(MovePlan& plan, const Box& box) {
   OB_RETURN_IF_ERROR(check_thread());
   if (!plan.under_way()) return Status(Code::invalid_argument, "ready outside of start and wait");
   OB_RETURN_IF_ERROR(plan.ready(box));
-  const Run& run = plan.run();
-  if (has_thread(run.mode())) {
-    proxy_->wake();
+  const Mode mode = plan.runs().front()->mode();
+  if (has_thread(mode)) {
+    for (const auto& proxy : proxies_) proxy->wake();
     return {};
   }
-  if (run.mode() == Mode::sync && !plan.exchange().any_held())
-    return drive_until(plan, run, &Run::over);
+  if (mode == Mode::sync && !plan.any_held()) return await_all(plan);
   timeline_.called("ready", poll(), entered);
   return {};
 }
@@ -232,11 +248,13 @@ bool Runtime::poll() {
 Status Runtime::wait(MovePlan& plan) {
   OB_RETURN_IF_ERROR(check_thread());
   if (!plan.under_way()) return Status(Code::invalid_argument, "wait without start");
-  const std::int64_t begin = now_ns();
   plan.release_all();
-  OB_RETURN_IF_ERROR(await(plan, plan.run(), &Run::over));
-  plan.add_wait(plan.run(), seconds_since(begin));
-  timeline_.waited(plan.name(), plan.run(), begin);
+  for (const auto& run : plan.runs()) {
+    const std::int64_t begin = now_ns();
+    OB_RETURN_IF_ERROR(await(plan, *run, &Run::over));
+    plan.add_wait(*run, seconds_since(begin));
+    timeline_.waited(plan.name(), *run, begin);
+  }
   return plan.finish();
 }
 
@@ -260,13 +278,14 @@ Status Runtime::drive_until(const Plan& plan, const Run& run, Reached reached) {
 
 Status Runtime::await_proxy(const Plan& plan, const Run& run, Reached reached) {
   if ((run.*reached)()) return {};
-  proxy_->wake();  // sends may have been released
+  Proxy& proxy = *proxies_[run.proxy()];
+  proxy.wake();  // sends may have been released
   const std::int64_t begin = now_ns();
   while (!(run.*reached)()) {
-    if (proxy_->own_core() && now_ns() - begin < kSpin) continue;
+    if (proxy.own_core() && now_ns() - begin < kSpin) continue;
     // Runs of other modes, which this thread moves, may be needed by ranks that this one needs.
     poll();
-    proxy_->await(run, reached, driven_count_.load(std::memory_order_relaxed) > 0 ? kNap : kLook);
+    proxy.await(run, reached, driven_count_.load(std::memory_order_relaxed) > 0 ? kNap : kLook);
     const std::int64_t since = std::max(begin, run.exchange()->moved_ns());
     if (!(run.*reached)() && seconds_since(since) > options_.patience_s) return stuck(plan, run);
   }

@@ -18,6 +18,8 @@
 
 namespace ob::overlap {
 
+constexpr int kMostProxies = 64;
+
 struct RuntimeOptions {
   Mode mode = Mode::automatic;
   int workers = 1;  ///< threads that compute
@@ -27,6 +29,7 @@ struct RuntimeOptions {
   /// Called when a run has not moved for patience_s; MPI_Abort otherwise.
   void (*on_stuck)(const char* report, void* context) = nullptr;
   void* context = nullptr;
+  int proxies = 1;
   std::string trace_path;  ///< without the process id; empty: no trace
 };
 
@@ -36,8 +39,8 @@ class Runtime {
  public:
   /// Collective over `comm`.
   /// @param options those of this rank, or the failure that all ranks get
-  /// Errors: invalid_argument if MPI is not running, or if the modes of ranks differ; unsupported
-  /// if the thread level does not permit the mode.
+  /// Errors: invalid_argument if MPI is not running, or if the modes or the numbers of proxies of
+  /// ranks differ; unsupported if the thread level does not permit them.
   static Result<std::unique_ptr<Runtime>> attach(MPI_Comm comm,
                                                  const Result<RuntimeOptions>& options);
   /// Waits for what is under way, for at most the patience, and ends the proxy.
@@ -48,7 +51,8 @@ class Runtime {
   int rank() const noexcept { return rank_; }
   const RuntimeOptions& options() const noexcept { return options_; }
   const std::vector<std::unique_ptr<Plan>>& plans() const noexcept { return plans_; }
-  const Proxy* proxy() const noexcept { return proxy_.get(); }
+  /// Returns the threads that move messages: none if the modes need none.
+  const std::vector<std::unique_ptr<Proxy>>& proxies() const noexcept { return proxies_; }
   /// Returns sentences about the thread level and the cores.
   const std::string& note() const noexcept { return note_; }
 
@@ -75,7 +79,8 @@ class Runtime {
   explicit Runtime(const RuntimeOptions& options)
       : options_(options), timeline_(options.trace_path) {}
   Status set_up(MPI_Comm comm, const Status& own);
-  Status start_proxy();
+  Status start_proxies();
+  Result<std::vector<Communicator>> duplicates(MPI_Comm comm) const;
   Status check_thread() const;
   std::vector<Mode> candidates() const;
   using Reached = bool (Run::*)() const noexcept;  ///< &Run::done or &Run::over
@@ -85,6 +90,7 @@ class Runtime {
   bool poll();
   Status settle(Plan& plan);
   Status await(const Plan& plan, const Run& run, Reached reached);
+  Status await_all(const Plan& plan);
   Status drive_until(const Plan& plan, const Run& run, Reached reached);
   Status await_proxy(const Plan& plan, const Run& run, Reached reached);
   Status stuck(const Plan& plan, const Run& run);
@@ -99,9 +105,9 @@ class Runtime {
   int level_ = MPI_THREAD_SINGLE;
   int key_ = MPI_KEYVAL_INVALID;
   bool leaving_ = false;
-  ProxyCore core_;
+  ProxyCores cores_;
   std::string note_;
-  std::unique_ptr<Proxy> proxy_;
+  std::vector<std::unique_ptr<Proxy>> proxies_;
   std::vector<std::unique_ptr<Plan>> plans_;
   std::vector<Run*> driven_;  ///< runs that the program's threads move
   std::atomic<int> driven_count_{0};

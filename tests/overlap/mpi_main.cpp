@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
                                                 {"misuse", misuse},
                                                 {"checks", checks},
                                                 {"patience", patience},
+                                                {"proxies", proxies},
                                                 {"shared_waits", shared_waits},
                                                 {"choice_patience", choice_patience},
                                                 {"stuck", stuck},

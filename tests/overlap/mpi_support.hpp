@@ -60,6 +60,7 @@ void mode_names();
 void misuse();
 void checks();
 void patience();
+void proxies();
 void shared_waits();
 void choice_patience();
 void stuck();

@@ -32,7 +32,9 @@ contains
 
   function attached() result(runtime)
     type(ob_overlap_runtime) :: runtime
-    call ob_overlap_check(ob_overlap_attach(MPI_COMM_WORLD, ob_overlap_options(mode=mode), runtime))
+    type(ob_overlap_options) :: options
+    options = ob_overlap_options(mode=mode, proxies=2)
+    call ob_overlap_check(ob_overlap_attach(MPI_COMM_WORLD, options, runtime))
   end function
 
   ! Each cell has the number of its owner and of the run. The second dimension is cut, and periodic.

@@ -1,4 +1,5 @@
 // Move plans, and what commit() and the checks refuse.
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
@@ -31,7 +32,8 @@ void random_moves() {
   MPI_Bcast(&seed, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
   for (const api::Mode mode : kFixedModes) {
     std::mt19937_64 random(seed);
-    api::Runtime runtime(MPI_COMM_WORLD, {.mode = mode});
+    const int proxies = ::ob::test::uniform(random, 1, 3);
+    api::Runtime runtime(MPI_COMM_WORLD, {.mode = mode, .proxies = proxies});
     // Message t fills layer t of the target with layer t of the source, or moves it within a rank.
     constexpr std::int64_t kMessages = 12, kRow = 500;
     std::vector<double> source(kMessages * kRow), target(kMessages * kRow, -1);
@@ -192,9 +194,36 @@ void checks() {
   }
 }
 
+/// In a line of ranks, each inner one has two neighbours: they belong to different proxies.
+void proxies() {
+  api::Runtime runtime(MPI_COMM_WORLD, {.mode = api::Mode::shared, .proxies = 2});
+  const int size = 4, periodic = 0;
+  MPI_Comm line = MPI_COMM_NULL;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &line);
+  std::vector<double> cells(10, world_rank());
+  api::HaloPlan<1> halo(runtime, line, {api::Field<double, 1>(cells.data(), {10})});
+  halo.commit();
+  halo.start().wait();
+  const int before = std::max(0, world_rank() - 1), after = std::min(size - 1, world_rank() + 1);
+  require(cells.front() == before && cells.back() == after, "wrong ghost cells");
+  const std::string text = runtime.explain();
+  const bool inner = world_rank() == 1 || world_rank() == 2;
+  require(text.find("proxy 2 of 2: napping on a shared core") != std::string::npos, text);
+  require(!inner || text.find("in parts for the proxies: 2, 2;") != std::string::npos, text);
+  MPI_Comm_free(&line);
+
+  require_failure(OB_INVALID_ARGUMENT, "65 proxies (1 to 64 are possible)",
+                  [] { api::Runtime(MPI_COMM_WORLD, {.proxies = 65}); });
+  require_failure(OB_INVALID_ARGUMENT, "the number of proxies", [] {
+    api::Runtime(MPI_COMM_WORLD, {.mode = api::Mode::sync, .proxies = 1 + world_rank() % 2});
+  });
+}
+
 void funneled() {
   require_failure(OB_UNSUPPORTED, "MPI_THREAD_FUNNELED",
                   [] { api::Runtime(MPI_COMM_WORLD, {.mode = api::Mode::proxy}); });
+  require_failure(OB_UNSUPPORTED, "2 proxies (MPI provides MPI_THREAD_FUNNELED, and they call MPI",
+                  [] { api::Runtime(MPI_COMM_WORLD, {.mode = api::Mode::sync, .proxies = 2}); });
   for (const api::Mode mode : {api::Mode::ticked, api::Mode::automatic}) {
     api::Runtime runtime(MPI_COMM_WORLD, {.mode = mode});
     Pair pair(runtime);

@@ -26,6 +26,7 @@ struct Problem {
   bool fortran = false;
   bool hold = false;
   bool check = false;
+  int proxies = 1;
   Marks marks = Marks::none;
   std::uint64_t seed = 0;  ///< of random marks
 };
@@ -73,6 +74,7 @@ Problem draw(std::mt19937_64& random) {
   p.check = ::ob::test::uniform(random, 0, 3) == 0;
   p.marks = Marks(::ob::test::uniform(random, 0, int(Marks::nothing)));
   p.seed = random() % 1000;
+  p.proxies = ::ob::test::uniform(random, 1, 3);
   return p;
 }
 
@@ -218,7 +220,7 @@ void run_problem(std::mt19937_64& random) {
   MPI_Comm cart = MPI_COMM_NULL;
   MPI_Cart_create(MPI_COMM_WORLD, dims, p.grid.data(), p.periodic.data(), 0, &cart);
   for (const api::Mode mode : kFixedModes) {
-    api::Runtime runtime(MPI_COMM_WORLD, {.mode = mode, .check = p.check});
+    api::Runtime runtime(MPI_COMM_WORLD, {.mode = mode, .check = p.check, .proxies = p.proxies});
     run_plan<dims>(p, runtime, cart);
   }
   MPI_Comm_free(&cart);

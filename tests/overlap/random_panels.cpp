@@ -37,6 +37,7 @@ struct PanelProblem {
   int look_ahead = 0;
   api::Broadcast broadcast = api::Broadcast::automatic;
   bool check = false;
+  int proxies = 1;
   std::vector<Shape> panels;
 };
 
@@ -48,6 +49,7 @@ PanelProblem draw_panels(std::mt19937_64& random) {
   p.look_ahead = uniform(random, 0, 3);
   p.broadcast = api::Broadcast(uniform(random, 0, 2));
   p.check = uniform(random, 0, 3) == 0;
+  p.proxies = uniform(random, 1, 3);
   const int group = p.by_rows ? p.columns : world_size() / p.columns;
   p.panels.resize(std::size_t(uniform(random, 1, 9)));
   for (Shape& shape : p.panels) {
@@ -135,7 +137,7 @@ void run_panels(const PanelProblem& p, std::mt19937_64& own) {
     const auto mode = api::Mode(m);
     // Enough panels to come past the trials of all modes.
     const int sweeps = mode == api::Mode::automatic ? 40 / int(p.panels.size()) + 1 : kSweeps;
-    api::Runtime runtime(MPI_COMM_WORLD, {.mode = mode, .check = p.check});
+    api::Runtime runtime(MPI_COMM_WORLD, {.mode = mode, .check = p.check, .proxies = p.proxies});
     api::PanelPlan<std::int64_t> plan(
         runtime, group, {.look_ahead = p.look_ahead, .broadcast = p.broadcast, .name = "random"});
     for (std::size_t k = 0; k < p.panels.size(); ++k)

@@ -11,11 +11,12 @@ namespace {
 namespace overlap = outboard::overlap;
 
 [[noreturn]] void usage() {
-  std::fprintf(stderr,
-               "usage: example_redblack3d [--n CELLS] [--iterations N] [--geometry ZxYxX]\n"
-               "  [--mode automatic|sync|async|ticked|shared|proxy] [--threads N] [--periodic]\n"
-               "  [--boundary-first] [--changed-colour] [--relax-ms MS] [--check] [--verify]\n"
-               "  [--explain]\n");
+  std::fprintf(
+      stderr,
+      "usage: example_redblack3d [--n CELLS] [--iterations N] [--geometry ZxYxX]\n"
+      "  [--mode automatic|sync|async|ticked|shared|proxy] [--threads N] [--proxies N]\n"
+      "  [--periodic] [--boundary-first] [--changed-colour] [--relax-ms MS] [--check] [--verify]\n"
+      "  [--explain]\n");
   std::exit(2);
 }
 
@@ -49,6 +50,8 @@ Arguments parse(int argc, char** argv) {
       a.iterations = std::atoi(value());
     else if (key == "--threads")
       a.threads = std::atoi(value());
+    else if (key == "--proxies")
+      a.options.proxies = std::atoi(value());
     else if (key == "--relax-ms")
       a.relax_ms = std::atof(value());
     else if (key == "--mode")

@@ -26,6 +26,7 @@ usage: mpirun -n RANKS example_summa [options]
   --panel NB        the most columns of A and rows of B in a panel (128)
   --look-ahead D    panels under way while one is multiplied (1)
   --mode MODE       automatic, sync, async, ticked, shared or proxy (automatic)
+  --proxies N       threads that move messages in modes shared and proxy (1)
   --broadcast WAY   automatic, ring or tree (automatic)
   --tile COLUMNS    columns of C in one call of dgemm; between calls the program ticks (256)
   --uneven SEED     cuts the matrices at random, so that ranks have parts of different sizes
@@ -95,6 +96,8 @@ Arguments parsed(int argc, char** argv) {
       {"--uneven",
        [&](const std::string& v) { a.uneven = std::uint64_t(number("--uneven", v, 0)); }},
       {"--mode", [&](const std::string& v) { a.options.mode = overlap::mode_named(v); }},
+      {"--proxies",
+       [&](const std::string& v) { a.options.proxies = int(number("--proxies", v, 1)); }},
       {"--broadcast", [&](const std::string& v) {
          a.broadcast = overlap::Broadcast(choice("--broadcast", v, {"automatic", "ring", "tree"}));
        }}};

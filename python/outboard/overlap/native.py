@@ -52,6 +52,7 @@ class OptionsStruct(ctypes.Structure):
         ("patience_s", c_double),
         ("on_stuck", Stuck),
         ("context", c_void_p),
+        ("proxies", c_int32),
     )
 
 

@@ -31,9 +31,10 @@ class Runtime:
     """Moves the messages of plans while the program computes, until close().
 
     `workers`: threads of the process that compute; 0: OMP_NUM_THREADS, or 1.   `core`: of the
-    proxy; None: chosen.   `check`: finds wrong accesses between start and wait.   `on_stuck` gets a
-    report when nothing has moved for `patience_s`; without it the report goes to stderr, and
-    MPI_Abort ends the job. It must not call this package.
+    proxy; None: chosen.   `proxies`: threads that move messages in modes with a thread; more than
+    one need MPI_THREAD_MULTIPLE.   `check`: finds wrong accesses between start and wait.
+    `on_stuck` gets a report when nothing has moved for `patience_s`; without it the report goes to
+    stderr, and MPI_Abort ends the job. It must not call this package.
 
     Collective over `comm`. All ranks make plans, use and close them in the same order. Threads: one
     at a time; tick() any.
@@ -46,6 +47,7 @@ class Runtime:
         *,
         workers: int = 0,
         core: int | None = None,
+        proxies: int = 1,
         check: bool = False,
         patience_s: float = 60.0,
         on_stuck: Callable[[str], None] | None = None,
@@ -65,6 +67,7 @@ class Runtime:
                 check=check,
                 patience_s=patience_s,
                 on_stuck=self._stuck,
+                proxies=proxies,
             ),
         )
         made = native.Handle()

@@ -126,7 +126,8 @@ def exchange(
     shape = tuple(n + int(g.sum()) for n, g in zip(p.extents, p.ghost, strict=True))
     fields = [filled(shape, dtype, -1, p.order) for dtype in p.types]
     own = own_cells(p)
-    rt = overlap.Runtime(WORLD, mode, check=bool(random.integers(2)))
+    proxies = int(random.integers(1, 4))
+    rt = overlap.Runtime(WORLD, mode, proxies=proxies, check=bool(random.integers(2)))
     mask = None if p.marked is None else part_of(p, continued(p, p.marked), cart.coords)
     halo = overlap.HaloPlan(rt, cart, fields, ghost=p.ghost, stencil=p.stencil, mask=mask)
     halo.commit()

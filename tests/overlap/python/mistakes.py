@@ -152,6 +152,8 @@ def runtimes() -> None:
         overlap.Runtime(WORLD, "sync" if FIRST else "async")
     with refused(overlap.InvalidArgumentError, "affinity mask"):
         overlap.Runtime(WORLD, "proxy", core=1000)
+    with refused(overlap.InvalidArgumentError, "65 proxies"):
+        overlap.Runtime(WORLD, "proxy", proxies=65)
     # An exception of all ranks passes, and ends the runtime.
     with refused(KeyError), overlap.Runtime(WORLD) as rt:
         raise KeyError
