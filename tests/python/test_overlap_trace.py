@@ -25,7 +25,7 @@ __all__ = ["environment", "programs"]  # fixtures
 Event = dict[str, Any]
 N = 20  # cells of the example along each axis
 ITERATIONS = 5
-RUNS = 2 * ITERATIONS  # one for each colour
+RUNS = 2 * ITERATIONS + 1  # a sweep for each colour, and the exchange before the first one
 FACE = N * N * 8  # bytes of a message of the example
 ROUND = 4 << 20  # bytes of a message of exchange.c
 
@@ -167,7 +167,7 @@ def test_runs_of_a_halo(example: Example, mode: str) -> None:
             *("start", "wait", "tile", "tick", "pack", "unpack", "test", "nap"),
             *(f"to {other}", f"from {other}"),
         }
-        assert len(events.named("tile", rank)) >= RUNS  # the inner cells of each run
+        assert len(events.named("tile", rank)) >= 2 * ITERATIONS  # the inner cells of each sweep
     flows = {id(events.around(s, ["start"])): events.around(f, ["wait"]) for s, f in events.flows}
     assert len(flows) == len({id(wait) for wait in flows.values()}) == 2 * RUNS
     if mode == "async":  # nothing moves before the wait, so the rank that starts first waits
