@@ -255,11 +255,12 @@ int main(int argc, char** argv) {
   }
   if (options.wants("permute")) {
     using Extents = std::vector<std::int64_t>;
-    for (const Extents& extents :
-         options.check
-             ? std::vector<Extents>{{5, 3, 4, 2}}
-             : std::vector<Extents>{
-                   {20, 20, 20, 20}, {32, 32, 32, 32}, {19, 47, 23, 35}, {8, 90, 90, 8}}) {
+    for (const Extents& extents : options.check ? std::vector<Extents>{{5, 3, 4, 2}}
+                                                : std::vector<Extents>{{20, 20, 20, 20},
+                                                                       {32, 32, 32, 32},
+                                                                       {19, 47, 23, 35},
+                                                                       {8, 90, 90, 8},
+                                                                       {90, 91, 92, 11}}) {
       measure_permutations(options, report, extents);
     }
   }

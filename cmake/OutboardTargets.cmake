@@ -54,6 +54,18 @@ option(OUTBOARD_UNITY "Compile many files of a library as one (unity build)" ${u
 # Enough files to share headers, and few enough to keep all cores busy.
 set(OUTBOARD_UNITY_FILES 24)
 
+# ob_add_kernels(<target> <name>): inner loops in C, `<name>_baseline.c` for every processor and, on x86-64,
+# `<name>_avx2.c` for those with AVX2 and FMA (src/base/instruction_set.hpp chooses).
+function(ob_add_kernels target name)
+  target_sources(${target} PRIVATE ${name}_baseline.c)
+  # The vectors of the loops are no arguments of functions that other files call.
+  set_source_files_properties(${name}_baseline.c PROPERTIES COMPILE_OPTIONS -Wno-psabi)
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+    target_sources(${target} PRIVATE ${name}_avx2.c)
+    set_source_files_properties(${name}_avx2.c PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma")
+  endif()
+endfunction()
+
 # ob_add_library(<target> SOURCES <files...> [LINK <targets...>] [UNITY]): the static library of one src/ folder. With
 # UNITY, release builds compile many of its files as one. Then a name in an unnamed namespace must be unique in the
 # library (tools/check_unity_names.py). Libraries of which tests link single files leave it out.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/permute/moves.hpp"
+#include "device/permute/streamed_copy.hpp"
 
 namespace ob {
 namespace {
@@ -10,6 +11,8 @@ namespace {
 constexpr std::int64_t kBoxElements = 8192;  // 64 KiB on each side: a part of a second-level cache
 constexpr std::int64_t kShortestInner =
     32;  // measured: rows this long keep the prefetchers running
+// 1 MiB: both sides together exceed a second-level cache, and the last level belongs to all cores.
+constexpr std::int64_t kStreamedElements = 131072;
 
 }  // namespace
 
@@ -44,6 +47,8 @@ CopyPlan::CopyPlan(Axes<2> axes) : outer_(axes) {
   } else if (row_.strides[1] != 1) {
     inner_ = column_.strides[1] == 1 ? Inner::transpose : Inner::strided;
   }
+  elements_ = row_.extent * column_.extent;
+  for (unsigned i = 0; i < outer_.rank; ++i) elements_ *= outer_.axis[i].extent;
 }
 
 bool CopyPlan::in_place() const noexcept {
@@ -55,6 +60,10 @@ bool CopyPlan::in_place() const noexcept {
 
 void CopyPlan::run(double* d, const double* b, double alpha, bool add) const {
   const Store store = add ? Store::add : alpha == 1 ? Store::copy : Store::scale;
+  if (!add && inner_ != Inner::strided && elements_ >= kStreamedElements) {
+    StreamedCopy(row_, column_, outer_, alpha).run(d, b);
+    return;
+  }
   // Nothing is split, as with most small blocks.
   if (inner_ == Inner::runs && outer_.rank == 0 && row_.extent * column_.extent <= kBoxElements) {
     moves().runs(d, column_.strides[0], b, column_.strides[1], row_.extent, column_.extent, alpha,

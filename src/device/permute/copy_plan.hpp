@@ -29,6 +29,7 @@ class CopyPlan {
 
   Axes<2> outer_;         // without the axes of the inner loop
   Axis<2> row_, column_;  // of the inner loop
+  std::int64_t elements_ = 1;
   enum class Inner { runs, transpose, strided } inner_ = Inner::runs;
 };
 

@@ -1,5 +1,7 @@
 #include "sial/operations/kernels.hpp"
 
+#include "base/instruction_set.hpp"
+
 namespace ob::sial {
 namespace {
 
@@ -14,20 +16,17 @@ Product ob_sial_product_avx2;
 }
 
 constexpr Kernels kBaseline{ob_sial_product_baseline};
-
-const Kernels& choose_kernels() noexcept {
 #if defined(__x86_64__)
-  static constexpr Kernels kAvx2{ob_sial_product_avx2};
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return kAvx2;
+constexpr Kernels kForAvx2{ob_sial_product_avx2};
+constexpr const Kernels* kAvx2 = &kForAvx2;
+#else
+constexpr const Kernels* kAvx2 = nullptr;
 #endif
-  return kBaseline;
-}
 
 }  // namespace
 
 const Kernels& kernels() noexcept {
-  static const Kernels& chosen = choose_kernels();
+  static const Kernels& chosen = fastest(kBaseline, kAvx2);
   return chosen;
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "support/random.hpp"
@@ -75,6 +76,27 @@ TEST(Moves, RunsForBothInstructionSets) {
   for (int i = 0; i < 50 && !HasFatalFailure(); ++i) {
     check_runs(random, moves());
     check_runs(random, baseline_moves());
+  }
+}
+
+void check_stream(std::mt19937_64& random, const Moves& loops) {
+  const auto count = uniform<std::int64_t>(random, 0, 100);
+  const auto to = uniform<std::int64_t>(random, 0, 20);
+  const auto from = uniform<std::int64_t>(random, 0, 20);
+  const auto b = draw_integers(random, from + count);
+  auto d = draw_integers(random, to + count + 20);
+  auto want = d;
+  std::copy_n(b.begin() + from, count, want.begin() + to);
+  loops.stream(d.data() + to, b.data() + from, count);
+  loops.drain();
+  ASSERT_EQ(d, want);
+}
+
+TEST(Moves, StreamForBothInstructionSets) {
+  auto random = fresh_random();
+  for (int i = 0; i < 200 && !HasFatalFailure(); ++i) {
+    check_stream(random, moves());
+    check_stream(random, baseline_moves());
   }
 }
 
