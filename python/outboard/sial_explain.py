@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from outboard.sial.explain.code import Code
 from outboard.sial.explain.counts import Estimate
 from outboard.sial.explain.estimate import estimate
 from outboard.sial.explain.job import Job, Options, Range, bind
+from outboard.sial.explain.places import places
 from outboard.sial.explain.rates import Rates
 from outboard.sial.explain.statements import Saved
 from outboard.sial.records import Program
@@ -83,6 +84,7 @@ class Line:
     requests: int = 0
     received: int = 0
     sent: int = 0
+    places: set[str] = field(default_factory=set)  # of its contractions: host, device, auto
     seconds: float | None = None  # of all workers together
 
 
@@ -90,6 +92,7 @@ def lines(one: Explained, rates: Rates | None) -> list[Line]:
     """Returns the lines that are executed."""
     code, counts = Code(one.program), one.result.counts
     found: dict[tuple[str, int], Line] = {}
+    placed = places(code, one.options)
     for at in range(len(code.instructions)):
         if not counts.executions[at]:
             continue
@@ -99,6 +102,8 @@ def lines(one: Explained, rates: Rates | None) -> list[Line]:
         line.requests += int(counts.requests[at])
         line.received += int(counts.received[at])
         line.sent += int(counts.sent[at])
+        if at in placed:
+            line.places.add(placed[at].word)
         if rates is not None:
             seconds = rates.seconds(code, at, counts)
             line.seconds = (line.seconds or 0.0) + seconds
@@ -123,6 +128,7 @@ def to_json(all_: Sequence[Explained], rates: Rates | None) -> str:
                 "program": one.name,
                 "workers": one.options.workers,
                 "servers": one.options.servers,
+                "devices": list(one.options.devices),
                 "memory": {
                     "servers": [int(size) for size in result.stored.sizes],
                     "workers": [{"blocks": int(b), "fetched": int(f)} for b, f in pairs],
@@ -144,6 +150,8 @@ def _line_json(line: Line) -> dict[str, Any]:
     }  # fmt: skip
     if line.seconds is not None:
         values["seconds"] = line.seconds
+    if line.places:
+        values["places"] = sorted(line.places)
     return values
 
 

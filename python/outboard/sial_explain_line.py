@@ -9,6 +9,7 @@ from pathlib import Path
 from outboard.errors import OutboardError
 from outboard.report import format_bytes, format_time
 from outboard.sial.explain.code import PARDO, Code
+from outboard.sial.explain.places import Place, places
 from outboard.sial.explain.rates import Rates
 from outboard.sial.opcodes import Op
 from outboard.sial.records import CAST, NONE, STAR
@@ -42,6 +43,7 @@ class _Explainer:
     def __init__(self, one: Explained, code: Code, rates: Rates | None) -> None:
         self._one, self._code, self._rates = one, code, rates
         self._counts = one.result.counts
+        self._places = places(code, one.options)
 
     def line(self, place: tuple[str, int], own: list[int]) -> str:
         out = [f"{Path(place[0]).name}:{place[1]} in program {self._one.name}"]
@@ -95,7 +97,7 @@ class _Explainer:
         if flops and executions:
             out.append(
                 f"{flops_text(flops)} together, {flops_text(round(flops / executions))} each; "
-                "on the processor of the worker"
+                f"{_place_text(self._places.get(at))}"
             )
         if op is Op.GET:
             out += self._get(at, one["a"])
@@ -170,6 +172,14 @@ class _Explainer:
         array = self._one.program["selector"][selector]["array"]
         names = ",".join(self._name(label) for label in self._labels(selector))
         return f"{self._one.array(array)}[{names}]"
+
+
+def _place_text(place: Place | None) -> str:
+    if place is None:
+        return "on the processor of the worker"
+    if place.word == "auto":
+        return f"on the device or the host, {place.reason}"
+    return f"on the {place.word} ({place.reason})"
 
 
 def _source(place: tuple[str, int]) -> str:

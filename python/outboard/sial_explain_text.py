@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING
 from outboard.report import format_bytes, format_time
 from outboard.sial.explain.code import Code
 from outboard.sial.explain.counts import Peak
+from outboard.sial.explain.places import device_of
 from outboard.sial.explain.rates import Rates
 from outboard.sial_explain import Explained, Line, lines, spilled
 from outboard.sial_report import new_table
@@ -33,11 +34,12 @@ def show(all_: Sequence[Explained], rates: Rates | None, to: IO[str]) -> None:
             f"{one.name}: {_plural(workers, 'worker')}, {_plural(servers, 'server')}; "
             f"{flops_text(sum(line.flops for line in found))}{_computing(one, found)}"
         )
+        _devices(one, console)
         console.print(_memory(one))
         _warn(one, console)
         if one.result.array_peaks:
             console.print(_arrays(one))
-        console.print(_lines(found, rates is not None))
+        console.print(_lines(found, rates is not None, bool(one.options.devices)))
         for note in one.result.notes:
             console.print(f"not exact: {note}", soft_wrap=True)
         console.print()
@@ -49,6 +51,18 @@ def show(all_: Sequence[Explained], rates: Rates | None, to: IO[str]) -> None:
             "are not in them.",
             soft_wrap=True,
         )
+
+
+def _devices(one: Explained, console: Console) -> None:
+    """Prints which workers use which device."""
+    options = one.options
+    workers: dict[str, list[str]] = {}
+    if options.devices and options.place != "host":
+        for worker in range(options.workers):
+            workers.setdefault(device_of(worker, options), []).append(str(worker))
+    for device, numbers in workers.items():
+        word = "worker" if len(numbers) == 1 else "workers"
+        console.print(f"device {device}: {word} {', '.join(numbers)}", soft_wrap=True)
 
 
 def _plural(count: int, word: str) -> str:
@@ -147,8 +161,9 @@ def _arrays(one: Explained) -> Table:
     return table
 
 
-def _lines(found: list[Line], timed: bool) -> Table:
-    headings = ["executed", "flops", "requests", "received", "put"] + ["time"] * timed
+def _lines(found: list[Line], timed: bool, placed: bool) -> Table:
+    headings = ["executed", "flops", "requests", "received", "put"]
+    headings += ["place"] * placed + ["time"] * timed
     table = new_table("line", *headings)
     works = [(one.flops, one.requests, one.received, one.sent) for one in found]
     sums = [sum(column) for column in zip(*works, strict=True)]
@@ -162,6 +177,8 @@ def _lines(found: list[Line], timed: bool) -> Table:
             format_bytes(line.received) if line.received else "-",
             format_bytes(line.sent) if line.sent else "-",
         ]  # fmt: skip
+        if placed:
+            row.append(", ".join(sorted(line.places)) or "-")
         if timed:
             row.append(format_time(1e9 * line.seconds) if line.seconds else "-")
         table.add_row(*row)

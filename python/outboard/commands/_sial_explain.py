@@ -13,6 +13,7 @@ from outboard import values
 from outboard.errors import OutboardError
 
 PLACEMENTS = ("cyclic", "skewed", "hash", "bytes")  # of blocks on servers
+PLACES = ("auto", "host", "device", "hints")  # of contractions
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -26,6 +27,8 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--worker-memory", metavar="SIZE", help="Most memory of a worker's blocks.")
 @click.option("--server-memory", metavar="SIZE", help="Most memory of a server's blocks.")
 @click.option("--drop-cache", is_flag=True, help="Fetched blocks do not stay over a barrier.")
+@click.option("--device", "devices", multiple=True, metavar="ADDRESS", help="As in a run.")
+@click.option("--place", type=click.Choice(PLACES), help="Where contractions run.  [default: auto]")
 @click.option("--rounds", type=click.IntRange(1), help="Iterations of loops that `exit` leaves.")
 @click.option("--line", metavar="[FILE:]LINE", help="Say why for one line of a program.")
 @click.option("--measure", is_flag=True, help="Compute for a second, to know how long lines take.")

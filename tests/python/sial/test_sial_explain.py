@@ -373,6 +373,56 @@ def test_operations_are_those_of_the_matrices(tmp_path: Path) -> None:
     assert sent == 8 * upper == sum(found["memory"]["servers"])
 
 
+PLACED = """  static s[i,j]
+  pardo i, j
+    t[i,j] = 0.0
+    u[i,j] = 1.0
+    do k
+      get d[i,k]
+      get d[k,j]
+      t[i,j] += d[i,k] * d[k,j]
+      gpu_on
+      t[i,j] += d[i,k] * d[k,j]
+      gpu_off
+      t[i,j] += s[i,k] * d[k,j]
+    enddo k
+    put e[i,j] = t[i,j]
+  endpardo i, j
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("auto", ["auto", "auto", "host"]),
+        ("host", ["host", "host", "host"]),
+        ("device", ["device", "device", "host"]),
+        ("hints", ["host", "device", "host"]),
+    ],
+)
+def test_places_of_contractions(tmp_path: Path, place: str, expected: list[str]) -> None:
+    job = prepare(tmp_path, f"{HEAD}{PLACED}endsial p\n")
+    (without,) = explain(job)
+    assert not any("places" in line for line in without["lines"])
+    (found,) = explain(job, 3, devices=("one:1", "two:2"), place=place)
+    assert found["devices"] == ["one:1", "two:2"]
+    assert [line["places"] for line in found["lines"] if "places" in line] == [
+        [one] for one in expected
+    ]
+
+
+def test_the_text_names_devices_and_reasons(tmp_path: Path) -> None:
+    job = prepare(tmp_path, f"{HEAD}{PLACED}endsial p\n")
+    options = ["sial", "explain", str(job), "-n", "4", "--device", "one:1", "--device", "two:2"]
+    done = CliRunner().invoke(outboard, options)
+    assert done.exit_code == 0, done.output
+    assert "device one:1: workers 0, 2" in done.output
+    assert "device two:2: worker 1" in done.output
+    static = HEAD.count("\n") + 12
+    done = CliRunner().invoke(outboard, [*options, "--line", str(static)])
+    assert "on the host (s is static or contiguous, so it stays on the host)" in done.output
+
+
 UNKNOWN = {  # statements, words about them, executions of the statement behind the condition
     "if": ("  if x > 1.0\n  m = 1\n  else\n  m = 2\n  endif\n", "both branches", 1),
     "exit": (

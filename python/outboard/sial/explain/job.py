@@ -40,6 +40,8 @@ class Options:
     schedule: str = ""  # of all pardos, whatever they name; empty: as they name it
     placement: str = "cyclic"  # of blocks on servers
     drop_cache: bool = False
+    devices: tuple[str, ...] = ()  # worker n takes the n-th one
+    place: str = "auto"  # of contractions: auto, host, device or hints
     rounds: int = 0  # of loops that `exit` may leave; 0: all
     folders: tuple[Path, ...] = field(default=())
 
@@ -117,6 +119,8 @@ def options_of(job: Job, ranks: int, given: dict[str, Any]) -> Options:
         schedule=choose("schedule", ""),
         placement=str(choose("placement", "cyclic")),
         drop_cache=bool(given.get("drop_cache") or job.run.get("drop_cache", False)),
+        devices=tuple(given.get("devices") or ()),
+        place=str(choose("place", "auto")),
         rounds=int(given.get("rounds") or 0),
     )
 
