@@ -1,4 +1,6 @@
-"""Runs programs over simulated ranks and over MPI. The oracle of random programs is NumPy."""
+"""Runs programs over simulated ranks and over MPI. The oracle of random programs is NumPy.
+
+OUTBOARD_SIAL_PROGRAMS sets the number of random programs per MPI."""
 
 from __future__ import annotations
 
@@ -25,6 +27,7 @@ pytestmark = pytest.mark.end_to_end
 SCHEDULES = 6  # orders of messages per random program
 PREFETCH = ("off", "1", "auto", "8", "2", "auto")  # one per order
 PROGRAMS = 40
+MPI_PROGRAMS = int(os.environ.get("OUTBOARD_SIAL_PROGRAMS", "3"))
 JOB = "sial_job = 1\nprograms = ['p.sial']\n[ints]\nn = 3\n[segments]\nao = [2, 3, 1]\n"
 HEAD = """sial p
   predefined int n
@@ -101,12 +104,18 @@ def test_random_programs_over_mpi(
     native: paths.Native, tmp_path: Path, seed: int, mpi: str
 ) -> None:
     needs(f"mpiexec.{mpi}")
-    for number in range(seed, seed + 3):
+    for number in range(seed, seed + MPI_PROGRAMS):
         program = random_program(number)
-        job = prepare(tmp_path, program.source, program.job("p.sial"))
+        level = (2, 0, 1)[number % 3]
+        job = prepare(tmp_path, program.source, program.job("p.sial"), level)
         ranks = 2 + number % 4
-        done = run_job(native, job, "-n", ranks, "--mpi", mpi, "--dump-state", tmp_path / "state")
-        assert done.returncode == 0, f"program {number}, {ranks} ranks: {done.stderr}"
+        done = run_job(
+            native, job, "-n", ranks, "--mpi", mpi, "--dump-state", tmp_path / "state",
+            "--prefetch", PREFETCH[number % 5], "--placement", PLACEMENTS[number % 4],
+        )  # fmt: skip
+        about = f"program {number}, -O{level}, {ranks} ranks"
+        assert done.returncode == 0, f"{about}: {done.stderr}"
+        print(about)
         workers = ranks - max(1, ranks // 3)
         for worker in range(workers):
             check_state(program, json.loads((tmp_path / f"state.{worker}").read_text()))
