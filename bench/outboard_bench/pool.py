@@ -3,7 +3,6 @@ own time for a durable write."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import resource
@@ -54,6 +53,8 @@ class Pool:
 
 
 def measure(folder: Path, size: Size) -> list[rows.Row]:
+    from outboard_bench import pool_load  # it needs packages that no other benchmark needs
+
     holders = min(_HOLDERS, size.leases)
     _make_keys(folder, size.daemons, holders)
     devices = -(-size.leases // size.daemons) + 1
@@ -68,9 +69,9 @@ def measure(folder: Path, size: Size) -> list[rows.Row]:
         loads.append(stack.enter_context(_load("holders", url, folder, 0, holders, each)))
         before = _cpu_s(process.pid)
         begin = time.monotonic()
-        taken = asyncio.run(_acquires(url, folder / "h0", size.seconds))
+        taken = pool_load.run(_acquires(url, folder / "h0", size.seconds))
         used = (_cpu_s(process.pid) - before) / (time.monotonic() - begin)
-        pages = asyncio.run(_pages(url, folder / "h0"))
+        pages = pool_load.run(pool_load.pages(url, folder / "h0", _PAGES))
         synced = _sync_times(folder)
         memory = _memory_mib(process.pid)
         if any(load.poll() is not None for load in loads):
@@ -79,16 +80,10 @@ def measure(folder: Path, size: Size) -> list[rows.Row]:
 
 
 async def _acquires(url: str, key: Path, seconds: float) -> list[float]:
-    from outboard_bench import pool_load  # its processes run it as a program
+    from outboard_bench import pool_load
 
     await pool_load.measure(url, key, _RATE, min(2.0, seconds))  # the first ones make indices
     return await pool_load.measure(url, key, _RATE, seconds)
-
-
-async def _pages(url: str, key: Path) -> list[float]:
-    from outboard_bench import pool_load
-
-    return await pool_load.pages(url, key, _PAGES)
 
 
 def _rows(

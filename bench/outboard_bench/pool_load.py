@@ -13,12 +13,16 @@ import json
 import os
 import sys
 import time
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
+
+import uvloop
 
 from outboard.pool.client import MANAGER_NAME, client_tls
 
+T = TypeVar("T")
 _AT_ONCE = 20  # handshakes
 _HELD_S = 3600.0
 
@@ -170,6 +174,12 @@ async def _load(role: str, url: str, keys: Path, first: int, count: int, each: i
             task.result()
 
 
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Returns the result of the coroutine. The load is to leave the processors to the manager."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(work)
+
+
 if __name__ == "__main__":
-    asyncio.run(_load(sys.argv[1], sys.argv[2], Path(sys.argv[3]), *map(int, sys.argv[4:7])))
+    run(_load(sys.argv[1], sys.argv[2], Path(sys.argv[3]), *map(int, sys.argv[4:7])))
     os._exit(0)

@@ -142,7 +142,7 @@ def killing_library(tmp_path: Path) -> Path:
 
 
 def test_benchmarks_are_found_without_the_packages_that_only_some_need() -> None:
-    missing = ("cryptography", "msgspec", "urllib3", "uvicorn", "matplotlib", "numpy")
+    missing = ("cryptography", "msgspec", "urllib3", "uvicorn", "uvloop", "matplotlib", "numpy")
     program = f"import sys; sys.modules.update(dict.fromkeys({missing})); import outboard_bench"
     folders = [str(Path(module.__path__[0]).parent) for module in (outboard_bench, outboard)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}

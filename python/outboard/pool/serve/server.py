@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import uvicorn
+import uvloop
 from uvicorn.server import ServerState
 
 from outboard.errors import OutboardError
@@ -84,7 +85,8 @@ def serve(options: Options) -> int:
     root = _root(options.key)
     process = _Process(options, store, standby, Signer(folder), pool_name(folder, root), root)
     sys.setswitchinterval(_SWITCH_S)
-    return asyncio.run(process.run(sockets, tls))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(process.run(sockets, tls))
 
 
 def _own_url(sockets: list[socket.socket], tls: bool) -> str:
