@@ -18,7 +18,16 @@ from outboard.pool.simulation import manager
 from outboard.pool.store.memory import MemoryStore
 
 # Modules that compute, and do nothing else.
-PURE = {"__future__", "collections.abc", "dataclasses", "enum", "heapq", "statistics", "typing"}
+PURE = {
+    "__future__",
+    "collections.abc",
+    "dataclasses",
+    "enum",
+    "functools",
+    "heapq",
+    "statistics",
+    "typing",
+}
 PURE |= {"itertools", "msgspec", "msgspec.structs", "operator"}
 
 
