@@ -23,6 +23,7 @@ PURE = {
     "collections.abc",
     "dataclasses",
     "enum",
+    "bisect",
     "functools",
     "heapq",
     "statistics",

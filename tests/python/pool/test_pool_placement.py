@@ -11,9 +11,25 @@ import pytest
 from pool_commands import Pool, fresh_seed
 
 from outboard.pool.core import placement
-from outboard.pool.core.commands import DeviceFacts, Link, RegisterDaemon, ReportLink, Tick
-from outboard.pool.core.records import Near, Request, Spread
-from outboard.pool.core.state import Allocation, NodeTable, State, allocation
+from outboard.pool.core.commands import (
+    DeviceFacts,
+    Link,
+    RegisterDaemon,
+    ReportLink,
+    SetAdmin,
+    Tick,
+)
+from outboard.pool.core.records import Admin, Near, Request, Selector, Spread
+from outboard.pool.core.state import (
+    FOREVER,
+    Allocation,
+    Health,
+    NodeTable,
+    State,
+    allocation,
+    health,
+    hold_end,
+)
 
 NEAR = Near("here", "10.0.0", {"rack": "r1", "switch": "s1"}, 1_000_000, 1e9)
 NEIGHBOURS: dict[str, Any] = {"machine": "", "subnet": "", "labels": {}}
@@ -118,6 +134,76 @@ def test_a_table_knows_its_nodes_by_count() -> None:
         assert [count for count, _ in listed] == sorted(count for count, _ in listed)
 
 
+def plain_ends(state: State, request: Request) -> list[int]:
+    """Says when each device that is healthy and fits will be free, by a look at all of them."""
+    found = []
+    for device, record in state.devices.items():
+        labels = state.daemons[record.daemon].labels
+        fits = request.selector.model in ("", record.model) and all(
+            labels.get(key) == value for key, value in request.selector.labels.items()
+        )
+        if not fits or record.admin is Admin.RETIRED or health(state, device) is not Health.OK:
+            continue
+        live = state.live_devices[device]
+        living = [state.leases[h.lease] for h in live.handles.values() if h.lives]
+        if living:
+            found.append(max(hold_end(lease, state.now_ms) for lease in living))
+        elif live.handles:
+            found.append(0)
+        else:
+            known = state.live_daemons[record.daemon].registered and live.confirmed
+            found.append(0 if known and record.admin is Admin.OPEN else FOREVER)
+    return sorted(found)
+
+
+def live(pool: Pool, numbers: random.Random, turn: int) -> None:
+    """Does something that changes when devices will be free."""
+    name = numbers.choice(list(pool.devices))
+    device = numbers.choice(pool.devices[name])
+    what = numbers.randrange(9)
+    if what < 3:
+        pool.put(
+            f"y{turn}",
+            count=numbers.randint(1, 3),
+            exclusive=numbers.random() < 0.7,
+            share=numbers.choice([300, 1000]),
+            max_hold_ms=numbers.choice([0, 5_000, 60_000]),
+            until_ms=numbers.choice([0, pool.now_ms + 30_000]),
+        )
+    elif what == 3:
+        pool.release(f"y{numbers.randrange(turn + 1)}")
+    elif what == 4:
+        pool.ask(SetAdmin("root", device, numbers.choice(list(Admin))))
+    elif what == 5:
+        pool.beat(name, fatal=numbers.random() < 0.5)
+    elif what == 6:
+        pool.restart_daemon(name)
+    elif what == 7:
+        facts = tuple(DeviceFacts(d, "gpu", f"m{turn % 3}", 1000) for d in pool.devices[name])
+        pool.ask(RegisterDaemon(name, f"{name}.{pool.instances[name]}", facts))
+    else:
+        pool.now_ms += numbers.choice([100, 3_000])
+        pool.do(Tick())
+
+
+def test_the_first_ends_are_those_of_all_devices() -> None:
+    numbers = random.Random(fresh_seed())
+    for _ in range(8):
+        pool = some_pool(numbers)
+        for turn in range(150):
+            live(pool, numbers, turn)
+            labels = numbers.choice([{}, {}, {"rack": "r1"}])
+            request = Request(selector=Selector(model=f"m{turn % 3}" * (turn % 2), labels=labels))
+            ends = plain_ends(pool.state, request)
+            for count in (1, 2, len(ends), len(ends) + 1):
+                expected = ends[count - 1] if 0 < count <= len(ends) else FOREVER
+                if count:
+                    assert placement.first_end(pool.state, request, count) == expected
+            for until in {0, pool.now_ms, pool.now_ms + 30_000, *ends}:
+                expected = sum(end_ms <= until for end_ms in ends)
+                assert placement.count_until(pool.state, request, until) == expected
+
+
 class Watched(dict[str, Any]):
     """A table that counts how often somebody looks at a row."""
 
@@ -141,16 +227,18 @@ class Watched(dict[str, Any]):
 
 
 @pytest.mark.parametrize("waiting", [0, 20])
-def test_a_command_does_not_look_at_all_devices(waiting: int) -> None:
+@pytest.mark.parametrize("first_wants", [1, 50])
+def test_a_command_does_not_look_at_all_devices(waiting: int, first_wants: int) -> None:
     pool = Pool(daemons=100, devices=4)
     for daemon in pool.devices:
         facts = tuple(DeviceFacts(d, "gpu", "m", 1000) for d in pool.devices[daemon])
         where = {"wire": (), "addresses": (), "machine": daemon, "subnet": "10.0.0"}
         pool.ask(RegisterDaemon(daemon, f"{daemon}.1", facts, **where))
     for number in range(400 if waiting else 200):
-        pool.held(f"x{number}", near=NEAR)
+        pool.held(f"x{number}", near=NEAR, max_hold_ms=100_000 + number)
     for number in range(waiting):
-        assert pool.put(f"q{number}", near=NEAR).state == "queued"
+        count = first_wants if number == 0 else 1
+        assert pool.put(f"q{number}", near=NEAR, count=count).state == "queued"
     watched = Watched(pool.state.live_devices)
     pool.state.live_devices = watched
 
@@ -165,4 +253,5 @@ def test_a_command_does_not_look_at_all_devices(waiting: int) -> None:
     assert looks(lambda: pool.do(Tick())) < few
     assert looks(lambda: pool.release("x0")) < few
     assert looks(lambda: pool.beat("n0")) < few
-    assert pool.lease("q0" if waiting else "new").state == "held"
+    if waiting:
+        assert pool.lease("q0").state == ("held" if first_wants == 1 else "queued")

@@ -16,10 +16,11 @@ from outboard.pool.core.records import (
     LeaseState,
     Priority,
 )
-from outboard.pool.core.reservation import FOREVER, hold_end
 from outboard.pool.core.state import (
+    FOREVER,
     LiveLease,
     State,
+    hold_end,
     index_device,
     living_handles,
     open_handles,

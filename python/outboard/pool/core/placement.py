@@ -9,7 +9,16 @@ from operator import itemgetter
 from statistics import median
 
 from outboard.pool.core.records import Near, Request, Selector, Spread
-from outboard.pool.core.state import NEIGHBOUR_LABELS, ClassKey, NodeTable, Place, State, class_of
+from outboard.pool.core.state import (
+    FOREVER,
+    NEIGHBOUR_LABELS,
+    ClassIndex,
+    ClassKey,
+    NodeTable,
+    Place,
+    State,
+    class_of,
+)
 
 
 def class_matches(key: ClassKey, selector: Selector) -> bool:
@@ -70,6 +79,29 @@ def count_matching(state: State, request: Request, enough: int) -> int:
     return total
 
 
+def first_end(state: State, request: Request, count: int) -> int:
+    """Returns when `count` of the devices that matching() yields will be free; FOREVER: nobody
+    knows, or there are not so many healthy ones."""
+    tables = (index.ends.first_ones() for index in _classes(state, request))
+    ends = (
+        end_ms
+        for end_ms, device in heapq.merge(*tables)
+        if _accepts(state, request, state.devices[device].daemon)
+    )
+    return next(islice(ends, count - 1, None), FOREVER)
+
+
+def count_until(state: State, request: Request, end_ms: int) -> int:
+    """Returns how many of the devices that matching() yields will be free until then."""
+    if not request.wire and not request.selector.labels:
+        return sum(index.ends.count_until(end_ms) for index in _classes(state, request))
+    return sum(
+        _accepts(state, request, state.devices[device].daemon)
+        for index in _classes(state, request)
+        for _, device in islice(index.ends.first_ones(), index.ends.count_until(end_ms))
+    )
+
+
 def candidates(state: State, request: Request) -> set[str]:
     """Returns all devices that could be granted now."""
     tables = _tables(state, request)
@@ -79,10 +111,14 @@ def candidates(state: State, request: Request) -> set[str]:
 
 def _tables(state: State, request: Request) -> list[NodeTable]:
     """Returns the tables of devices with room and of free ones."""
-    classes = [i for key, i in state.classes.items() if class_matches(key, request.selector)]
+    classes = _classes(state, request)
     free = [index.free for index in classes]
     # Shared devices first, so that whole ones stay free.
     return free if request.exclusive else [index.room for index in classes] + free
+
+
+def _classes(state: State, request: Request) -> list[ClassIndex]:
+    return [i for key, i in state.classes.items() if class_matches(key, request.selector)]
 
 
 def _accepts(state: State, request: Request, node: str) -> bool:

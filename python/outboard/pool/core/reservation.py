@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from outboard.pool.core import placement
 from outboard.pool.core.records import Admin, Lease, Reservation
-from outboard.pool.core.state import Health, State, health
-
-FOREVER = 1 << 62
-
-
-def hold_end(lease: Lease, now_ms: int) -> int:
-    """Returns the latest end of devices granted now; FOREVER if none is known."""
-    ends = [lease.request.until_ms] if lease.request.until_ms else []
-    if lease.request.max_hold_ms:
-        ends.append((lease.held_ms or now_ms) + lease.request.max_hold_ms)
-    return min(ends, default=FOREVER)
+from outboard.pool.core.state import Health, State, health, hold_end
 
 
 def _kept_from(state: State, reserved: Reservation, lease: Lease, now_ms: int) -> bool:

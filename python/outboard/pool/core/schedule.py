@@ -8,18 +8,16 @@ from outboard.pool.core import fair_share, placement, quota, reservation
 from outboard.pool.core.devices import reclaim
 from outboard.pool.core.handles import grant
 from outboard.pool.core.records import Demand, Lease, Priority, Request
-from outboard.pool.core.reservation import FOREVER, hold_end
-from outboard.pool.core.state import Health, State, health, living_handles
+from outboard.pool.core.state import FOREVER, Health, State, health, hold_end, living_handles
 from outboard.pool.core.transaction import Transaction
 
 
 class _Head:
-    """The first request that must wait. What takes a look at all devices is found when a request
-    behind it asks, since mostly nothing is free for any of them."""
+    """The first request that must wait. Most of it is found when a request behind it asks, since
+    mostly nothing is free for any of them."""
 
     def __init__(self, tx: Transaction, lease: Lease, demand: Demand) -> None:
         self._tx, self._request, self._demand = tx, lease.request, demand
-        self._used = 0  # of `extra`
 
     @cached_property
     def free(self) -> set[str]:
@@ -30,19 +28,19 @@ class _Head:
         """The free devices that are kept for it: it has waited for long, and nobody knows when
         enough will be free."""
         waited_ms = self._tx.now_ms - self._demand.arrived_ms
-        if waited_ms < self._tx.state.config.hold_for_head_ms or not self.free:
+        if waited_ms < self._tx.state.config.hold_for_head_ms or self._shadow_ms != FOREVER:
             return set()
-        return set(sorted(self.free)[: self._demand.count]) if self._shadow_ms == FOREVER else set()
+        return set(sorted(self.free)[: self._demand.count])
 
     def permits(self, lease: Lease, devices: list[str], now_ms: int) -> bool:
         """Returns whether the head starts as early with these devices granted."""
         if self._shadow_ms == FOREVER or hold_end(lease, now_ms) <= self._shadow_ms:
             return True
-        used = sum(device in self._fitting for device in devices)
-        extra = sum(end_ms <= self._shadow_ms for end_ms in self._ends_ms) - self._demand.count
-        if self._used + used > extra:
+        state = self._tx.state
+        used = sum(placement.fits(state, device, self._request) for device in devices)
+        if used > self._extra:
             return False
-        self._used += used
+        self._extra -= used
         return True
 
     def reclaim_idle(self) -> None:
@@ -51,24 +49,18 @@ class _Head:
             _reclaim_idle(self._tx, self._request, self.free, self._demand.count - len(self.free))
 
     @cached_property
-    def _fitting(self) -> set[str]:
-        state, request = self._tx.state, self._request
-        fitting = placement.matching(state, request.selector, request.wire)
-        return {device for device in fitting if health(state, device) is Health.OK}
-
-    @cached_property
-    def _ends_ms(self) -> list[int]:
-        """When each fitting device will be free, the first one first."""
-        state, now_ms = self._tx.state, self._tx.now_ms
-        ends = sorted(_free_at(state, device, now_ms) for device in self._fitting - self.free)
-        return [now_ms] * len(self.free) + ends
-
-    @cached_property
     def _shadow_ms(self) -> int:
         """When enough will be free; FOREVER: nobody knows."""
-        if not self._request.exclusive or len(self._ends_ms) < self._demand.count:
+        if not self._request.exclusive:
             return FOREVER
-        return self._ends_ms[self._demand.count - 1]
+        end_ms = placement.first_end(self._tx.state, self._request, self._demand.count)
+        return max(end_ms, self._tx.now_ms)
+
+    @cached_property
+    def _extra(self) -> int:
+        """How many more will be free then."""
+        until = placement.count_until(self._tx.state, self._request, self._shadow_ms)
+        return until - self._demand.count
 
 
 def run(tx: Transaction) -> None:
@@ -128,14 +120,6 @@ def _find(
         if not surplus:
             return devices
         without |= surplus
-
-
-def _free_at(state: State, device: str, now_ms: int) -> int:
-    """Returns when all handles of a device will have ended by themselves."""
-    handles = state.live_devices[device].handles.values()
-    if not handles:
-        return FOREVER  # cordoned, or not confirmed: nobody knows
-    return max(hold_end(state.leases[h.lease], now_ms) if h.lives else now_ms for h in handles)
 
 
 def _reclaim_idle(tx: Transaction, request: Request, free: set[str], count: int) -> None:

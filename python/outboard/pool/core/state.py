@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -44,6 +45,8 @@ class Place(NamedTuple):
     name: str
 
 
+NOW = 0
+FOREVER = 1 << 62
 NEIGHBOUR_LABELS = ("switch", "rack")
 
 
@@ -97,13 +100,42 @@ class NodeTable:
             self._by_count.setdefault(after, {})[node] = None
 
 
+@dataclass(slots=True)
+class EndTable:
+    """Devices by the pool time when they will be free, ms. Change it by its functions only."""
+
+    _ends_ms: dict[str, int] = field(default_factory=dict)
+    _sorted: list[tuple[int, str]] = field(default_factory=list)
+
+    def put(self, device: str, end_ms: int) -> None:
+        if self._ends_ms.get(device) != end_ms:
+            self.remove(device)
+            self._ends_ms[device] = end_ms
+            insort(self._sorted, (end_ms, device))
+
+    def remove(self, device: str) -> None:
+        end_ms = self._ends_ms.pop(device, None)
+        if end_ms is not None:
+            del self._sorted[bisect_left(self._sorted, (end_ms, device))]
+
+    def first_ones(self) -> Iterator[tuple[int, str]]:
+        """Yields end and device. The table must not change meanwhile."""
+        return iter(self._sorted)
+
+    def count_until(self, end_ms: int) -> int:
+        return bisect_left(self._sorted, (end_ms + 1, ""))
+
+
 @dataclass
 class ClassIndex:
-    """All devices of a class, those that are free, and shared ones with room."""
+    """All devices of a class, those that are free, shared ones with room, and the ends of all that
+    are healthy: NOW for free ones and for those whose last lease is over, FOREVER if nobody knows.
+    """
 
     members: NodeTable = field(default_factory=NodeTable)
     free: NodeTable = field(default_factory=NodeTable)
     room: NodeTable = field(default_factory=NodeTable)
+    ends: EndTable = field(default_factory=EndTable)
 
 
 @dataclass(slots=True)
@@ -243,6 +275,7 @@ def forget_device(state: State, device: str) -> None:
     index = state.classes.get(class_of(record), ClassIndex())
     for table in (index.members, index.free, index.room):
         table.remove(record.daemon, device)
+    index.ends.remove(device)
     if not index.members.nodes:
         state.classes.pop(class_of(record), None)
 
@@ -254,17 +287,15 @@ def index_device(state: State, device: str) -> None:
     node = record.daemon
     for table in (index.free, index.room):
         table.remove(node, device)
+    index.ends.remove(device)
     if record.admin is Admin.RETIRED:
         index.members.remove(node, device)
         return
     index.members.add(node, device)
-    daemon = state.live_daemons[node]
-    usable = (
-        live.confirmed
-        and daemon.registered
-        and record.admin is Admin.OPEN
-        and health(state, device) is Health.OK
-    )
+    if health(state, device) is not Health.OK:
+        return
+    usable = live.confirmed and state.live_daemons[node].registered and record.admin is Admin.OPEN
+    index.ends.put(device, _end_ms(state, live, usable))
     if not usable:
         return
     where = allocation(state, device)
@@ -274,6 +305,22 @@ def index_device(state: State, device: str) -> None:
     elif where is Allocation.SHARED and live.share_left > 0:
         index.room.add(node, device)
         state.rank_dirty = True
+
+
+def _end_ms(state: State, live: LiveDevice, usable: bool) -> int:
+    """Returns when all handles of a device will have ended by themselves."""
+    if not live.handles:
+        return NOW if usable else FOREVER  # cordoned, or not confirmed: nobody knows
+    leases = [state.leases[handle.lease] for handle in live.handles.values() if handle.lives]
+    return max((hold_end(lease, state.now_ms) for lease in leases), default=NOW)
+
+
+def hold_end(lease: Lease, now_ms: int) -> int:
+    """Returns the latest end of devices granted now; FOREVER if none is known."""
+    ends = [lease.request.until_ms] if lease.request.until_ms else []
+    if lease.request.max_hold_ms:
+        ends.append((lease.held_ms or now_ms) + lease.request.max_hold_ms)
+    return min(ends, default=FOREVER)
 
 
 def places_of(daemon: Daemon) -> list[Place]:

@@ -21,8 +21,7 @@ from outboard.pool.core.commands import (
 )
 from outboard.pool.core.records import LeaseState, Request
 from outboard.pool.core.replies import HandleView, LeaseView, Problem, Renewal
-from outboard.pool.core.reservation import FOREVER
-from outboard.pool.core.state import State
+from outboard.pool.core.state import FOREVER, State
 from outboard.pool.serve.answers import (
     HandleAnswer,
     LeaseAnswer,
