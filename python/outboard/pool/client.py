@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import ssl
 import time
 from collections.abc import Iterator
@@ -185,8 +184,8 @@ def name_in_path(name: str) -> str:
 
 
 def new_id() -> str:
-    """Returns an id for a lease."""
-    return secrets.token_hex(16)
+    """Returns an id for a lease, as `secrets` would, whose import takes 5 ms."""
+    return os.urandom(16).hex()
 
 
 def _connections(url: str, key: Path | None) -> Connections:

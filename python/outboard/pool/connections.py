@@ -69,8 +69,11 @@ class Connections:
         self, target: str, headers: dict[str, str], read_s: float
     ) -> Iterator[http.client.HTTPResponse]:
         """Yields an answer whose body is read as it arrives."""
-        with contextlib.closing(self._make()) as connection:
-            yield _respond(connection, "GET", target, None, headers, read_s)
+        with (
+            contextlib.closing(self._make()) as connection,
+            _respond(connection, "GET", target, None, headers, read_s) as response,
+        ):
+            yield response
 
     def close(self) -> None:
         with self._lock:
