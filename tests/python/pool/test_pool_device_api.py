@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -119,6 +121,39 @@ assert one == []
 """)
     assert not pool.held()
     pool.stop()
+
+
+def test_a_lease_without_commands_is_kept(pool: Pool) -> None:
+    """Its holder computes elsewhere for longer than the lease time."""
+    pool.run("""
+import time
+seen = []
+with device.Lease(device.Request(exclusive=True, wait_s=20, seconds=3)) as lease:
+    lease.watch(lambda what, one: seen.append(what))
+    time.sleep(10)
+    assert seen == [], seen
+    first, = lease.devices
+    product(first)
+""")
+
+
+def test_a_lease_is_kept_while_its_daemon_stands_still(pool: Pool) -> None:
+    """Nobody but the holder itself can tell the manager that it is alive."""
+    process = pool.start("""
+lease = device.Lease(device.Request(exclusive=True, wait_s=20, seconds=3))
+print("held", flush=True)
+sys.stdin.readline()
+lease.close()
+""")
+    assert read_line(process) == "held\n"
+    pool.daemon.process.send_signal(signal.SIGSTOP)
+    try:
+        time.sleep(8)
+        assert len(pool.held()) == 1
+    finally:
+        pool.daemon.process.send_signal(signal.SIGCONT)
+    write_line(process)
+    assert process.wait(PATIENCE_S) == 0
 
 
 def test_a_lease_grows_and_shrinks(pool: Pool) -> None:

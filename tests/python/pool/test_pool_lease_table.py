@@ -103,6 +103,18 @@ def test_renew_moves_the_end() -> None:
     assert pool.renew("x").end_ms == pool.now_ms + T
 
 
+def test_a_look_at_a_held_lease_moves_its_end() -> None:
+    pool, _ = lease_in("held")
+    for _ in range(5):
+        pool.now_ms += T - 1
+        pool.beat()
+        assert pool.ask(GetLease("x", "ada")).end_ms == pool.now_ms + T
+    assert pool.ask(GetLease("x", "eve")).status == 404
+    pool.now_ms += T
+    pool.beat()
+    assert pool.lease("x").state == "ending"
+
+
 @pytest.mark.parametrize("state", ["ending", "over"])
 def test_renew_of_a_lease_that_has_ended(state: str) -> None:
     pool, _ = lease_in(state)

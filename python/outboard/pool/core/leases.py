@@ -92,8 +92,7 @@ def get(tx: Transaction, command: GetLease) -> Answer | str:
         return _unknown(command.id)
     if lease.state in _ENDED:
         return _over(lease)
-    if lease.state is LeaseState.QUEUED:
-        touch(tx.state, lease, tx.now_ms)
+    touch(tx.state, lease, tx.now_ms)
     return lease.id
 
 
