@@ -12,6 +12,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -36,6 +37,16 @@ _BRIDGE = "br0"
 _NAME = re.compile(r"outboard-(\d+)-\d+-[a-z]+\d*")
 _NAMESPACES = Path("/run/netns")  # ip-netns(8)
 _numbers = itertools.count()
+
+
+def may_emulate() -> bool:
+    """Returns whether emulated links are possible here. If not, says why they are skipped."""
+    try:
+        require_root()
+    except OutboardError as error:
+        print(f"skipped: {error}", file=sys.stderr)
+        return False
+    return True
 
 
 def require_root() -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import statistics
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from outboard.errors import OutboardError
 from outboard_bench import native_program, plot, rows, sial_runs
 from outboard_bench.link import Link, rate_list
 from outboard_bench.native_program import CHECK_BURST
-from outboard_bench.netns import ended_by_exception, require_root
+from outboard_bench.netns import ended_by_exception, may_emulate, require_root
 from outboard_bench.sial_hosts import Hosts, over_link
 from outboard_bench.turns import in_turns
 
@@ -76,7 +75,7 @@ class Overlap:
     def run(self, arguments: Sequence[str], json_file: Path | None) -> int:
         options = parse(arguments)
         program = native_program.require(paths.require_native(), f"overlap_exchange_{_MPI}")
-        if options.check and not _can_run():
+        if options.check and not may_emulate():
             return rows.SKIPPED
         require_root()
         with ended_by_exception(), rows.kept(json_file) as measured:
@@ -106,15 +105,6 @@ class Overlap:
             axis.set_xlabel("ms an iteration")
             axis.legend(fontsize=8)
         plot.save(figure, file)
-
-
-def _can_run() -> bool:
-    try:
-        require_root()
-    except OutboardError as error:
-        print(f"skipped: {error}", file=sys.stderr)
-        return False
-    return True
 
 
 def _measure(program: Path, hosts: Hosts, case: Case, link: str, turns: int) -> list[rows.Row]:

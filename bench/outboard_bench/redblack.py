@@ -4,14 +4,12 @@ PROXY: its kernel, one node, two ranks with a link between them, and nodes in ke
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from outboard.errors import OutboardError
 from outboard_bench import plot, redblack_runs, rows
-from outboard_bench.netns import ended_by_exception, require_root
+from outboard_bench.netns import ended_by_exception, may_emulate
 from outboard_bench.proxy_tables import TABLES, Kept, Ranks
 
 
@@ -27,7 +25,7 @@ class Redblack:
         with ended_by_exception(), rows.kept(json_file) as measured:
             for table in options.tables:
                 for part in TABLES[table]:
-                    if isinstance(part, Ranks | Kept) and not _links_possible():
+                    if isinstance(part, Ranks | Kept) and not may_emulate():
                         continue
                     fresh = redblack_runs.rows_of(table, part, options.sizes)
                     rows.show(fresh)
@@ -42,15 +40,6 @@ class Redblack:
         axis.invert_yaxis()
         axis.set_xlabel("ms an iteration")
         plot.save(figure, file)
-
-
-def _links_possible() -> bool:
-    try:
-        require_root()
-    except OutboardError as error:
-        print(f"skipped: {error}", file=sys.stderr)
-        return False
-    return True
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:

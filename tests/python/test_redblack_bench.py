@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from outboard.errors import OutboardError
-from outboard_bench import paper_figures, redblack, redblack_runs
+from outboard_bench import netns, paper_figures, redblack, redblack_runs
 from outboard_bench.proxy_tables import TABLES, Kept, Kernel, Node, Ranks
 from outboard_bench.redblack_runs import CHECK, FULL, QUICK, Place, Times
 
@@ -145,7 +145,7 @@ def test_without_root_only_one_node_is_measured(
     def refuse() -> None:
         raise OutboardError("emulated links need root")
 
-    monkeypatch.setattr(redblack, "require_root", refuse)
+    monkeypatch.setattr(netns, "require_root", refuse)
     monkeypatch.setattr(redblack_runs, "program", lambda: tmp_path)
     Program(monkeypatch)
     assert redblack.Redblack().run(["--tables", "IV.2,IV.4", "--check"], None) == 0
