@@ -180,7 +180,7 @@ def assemble(file: Path, output: Path | None) -> None:
 )
 @click.option(
     "--place",
-    type=click.Choice(("auto", "host", "device", "hints")),
+    type=click.Choice(_sial_explain.PLACES),
     help="Where contractions run.  [default: auto]",
 )
 @click.option("--device-memory", metavar="SIZE", help="Most memory of copies on a device.")
