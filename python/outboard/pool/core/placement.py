@@ -41,11 +41,10 @@ def node_matches(state: State, node: str, selector: Selector, wire: tuple[int, .
 
 def matching(state: State, selector: Selector, wire: tuple[int, ...] = ()) -> Iterator[str]:
     """Yields all devices that a selector accepts, in any state but retired."""
-    for key, index in state.classes.items():
-        if class_matches(key, selector):
-            for node, devices in index.members.nodes.items():
-                if node_matches(state, node, selector, wire):
-                    yield from devices
+    for index in _classes(state, selector):
+        for node, devices in index.members.nodes.items():
+            if node_matches(state, node, selector, wire):
+                yield from devices
 
 
 def fits(state: State, device: str, request: Request) -> bool:
@@ -82,7 +81,7 @@ def count_matching(state: State, request: Request, enough: int) -> int:
 def first_end(state: State, request: Request, count: int) -> int:
     """Returns when `count` of the devices that matching() yields will be free; FOREVER: nobody
     knows, or there are not so many healthy ones."""
-    tables = (index.ends.first_ones() for index in _classes(state, request))
+    tables = (index.ends.first_ones() for index in _classes(state, request.selector))
     ends = (
         end_ms
         for end_ms, device in heapq.merge(*tables)
@@ -94,10 +93,10 @@ def first_end(state: State, request: Request, count: int) -> int:
 def count_until(state: State, request: Request, end_ms: int) -> int:
     """Returns how many of the devices that matching() yields will be free until then."""
     if not request.wire and not request.selector.labels:
-        return sum(index.ends.count_until(end_ms) for index in _classes(state, request))
+        return sum(index.ends.count_until(end_ms) for index in _classes(state, request.selector))
     return sum(
         _accepts(state, request, state.devices[device].daemon)
-        for index in _classes(state, request)
+        for index in _classes(state, request.selector)
         for _, device in islice(index.ends.first_ones(), index.ends.count_until(end_ms))
     )
 
@@ -111,14 +110,14 @@ def candidates(state: State, request: Request) -> set[str]:
 
 def _tables(state: State, request: Request) -> list[NodeTable]:
     """Returns the tables of devices with room and of free ones."""
-    classes = _classes(state, request)
+    classes = _classes(state, request.selector)
     free = [index.free for index in classes]
     # Shared devices first, so that whole ones stay free.
     return free if request.exclusive else [index.room for index in classes] + free
 
 
-def _classes(state: State, request: Request) -> list[ClassIndex]:
-    return [i for key, i in state.classes.items() if class_matches(key, request.selector)]
+def _classes(state: State, selector: Selector) -> list[ClassIndex]:
+    return [index for key, index in state.classes.items() if class_matches(key, selector)]
 
 
 def _accepts(state: State, request: Request, node: str) -> bool:
