@@ -8,7 +8,7 @@
 namespace ob {
 namespace {
 
-constexpr std::int64_t kBoxElements = 8192;  // 64 KiB on each side: a part of a second-level cache
+constexpr std::int64_t kBoxElements = StreamedCopy::kBoxElements;  // on each side
 constexpr std::int64_t kShortestInner =
     32;  // measured: rows this long keep the prefetchers running
 // 1 MiB: both sides together exceed a second-level cache, and the last level belongs to all cores.

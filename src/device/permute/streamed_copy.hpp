@@ -12,6 +12,8 @@ namespace ob {
 /// written past the caches, while the next box is fetched.   Threads: any
 class StreamedCopy {
  public:
+  static constexpr std::int64_t kBoxElements = 8192;  ///< 64 KiB: a part of a second-level cache
+
   /// Axes are those of (D, B): the row and column of the inner loop, then the others.
   /// @pre the row has the stride 1 in D, and row or column have it in B
   StreamedCopy(const Axis<2>& row, const Axis<2>& column, const Axes<2>& outer, double alpha);
@@ -34,8 +36,6 @@ class StreamedCopy {
   void split(Box part);
   void copy(const Box& box, const Box& next);
   void gather(const Box& box, const Axes<3>& axes);
-
-  static constexpr std::int64_t kBoxElements = 8192;  // 64 KiB: a part of a second-level cache
 
   Axes<2> axes_;                                               // row, column, others
   std::array<std::array<unsigned, kMaxAxes>, 2> by_stride_{};  // numbers of axes, in D and B
