@@ -217,6 +217,14 @@ void proxies() {
   require_failure(OB_INVALID_ARGUMENT, "the number of proxies", [] {
     api::Runtime(MPI_COMM_WORLD, {.mode = api::Mode::sync, .proxies = 1 + world_rank() % 2});
   });
+  // Programs that were compiled before there were several proxies have smaller options.
+  ob_overlap_options raw{};
+  raw.struct_bytes = offsetof(ob_overlap_options, proxies);
+  raw.core = -1;
+  raw.proxies = 65;  // not a part of such options
+  ob_overlap_runtime former = nullptr;
+  api::check(ob_overlap_attach(MPI_COMM_WORLD, &raw, &former));
+  api::check(ob_overlap_detach(former));
 }
 
 void funneled() {
