@@ -4,10 +4,11 @@
 // as long as some commands run.
 //
 //   outboard-run [OPTION]... [--otherwise PROGRAM [ARGUMENT]... --] run [--mode M] [--server LIST]
+//                [--key FOLDER] [--pool URL [--accelerators N [--wait TIME] [--require]]]
 //                [--] COMMAND...
 //
 //   --otherwise PROGRAM   executes this with the words from `run` on if they have other options or
-//                         wrong values
+//                         wrong values, or if N accelerators are not free at once
 //   --daemon-option WORD  one more word for the command line of the embedded daemon
 //   --quiet               does not report an embedded daemon that fails
 //
@@ -21,12 +22,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
+#include "command_lease.hpp"
 #include "embedded_daemon.hpp"
+#include "interpose/setting_table.hpp"
 #include "private_folder.hpp"
 #include "run_request.hpp"
 #include "say.hpp"
@@ -34,6 +39,8 @@
 
 namespace ob::apps {
 namespace {
+
+using interpose::setting_table::kServers;
 
 constexpr int kWrongOptions = 2;
 constexpr int kOwnFailure = 125;  // the same as env(1) and timeout(1)
@@ -135,9 +142,18 @@ int run_command(const std::vector<std::string>& command, const SignalsHeld& sign
   return missing ? 127 : 126;  // the same as in POSIX shells
 }
 
-int run(const RunRequest& request, const Options& options) {
+// Returns the exit status; nothing if the command was not started, because its accelerators are not
+// free at once, or the manager did not give them.
+std::optional<int> run(const RunRequest& request, const Options& options) {
   const auto native = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
   const SignalsHeld signals;
+  std::unique_ptr<CommandLease> lease;
+  if (request.accelerators > 0) {
+    auto acquired = CommandLease::acquire(request.pool, request.key, request.accelerators);
+    if (const std::optional<int> early = signals.early()) return 128 + *early;
+    if (!acquired.ok()) return std::nullopt;
+    lease = std::move(acquired).value();
+  }
   std::string library = native / "lib" / kLibrary;
   const PrivateFolder folder;
   if (!is_loadable(library)) {
@@ -158,6 +174,13 @@ int run(const RunRequest& request, const Options& options) {
   } else if (!request.servers.empty()) {
     set("OUTBOARD_SERVER", joined(request.servers));
   }
+  if (request.key_is_given) set("OUTBOARD_KEY", request.key);
+  if (!request.pool.empty()) set("OUTBOARD_POOL", request.pool);
+  if (lease) {
+    set("OUTBOARD_LEASE", lease->id());
+    unsetenv(kServers.variable);  // servers that are named go before a lease
+    unsetenv(kServers.older_variable);
+  }
   const int status = run_command(request.command, signals, daemon ? &*daemon : nullptr);
   if (daemon) daemon->report_end();
   return status;
@@ -174,7 +197,9 @@ int main(int count, char** words) {
       say("outboard-run has another option (it is a part of Outboard); use `outboard run`");
       return kWrongOptions;
     }
-    if (const auto request = usual_run(options->words)) return run(*request, *options);
+    if (const auto request = usual_run(options->words)) {
+      if (const std::optional<int> status = run(*request, *options)) return *status;
+    }
     if (!options->otherwise.empty()) return execute(options->otherwise, options->words);
     say("outboard-run has no command (it is a part of Outboard); use `outboard run`");
     return kWrongOptions;

@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <string_view>
+#include <system_error>
 
 #include "base/comma_list.hpp"
 #include "interpose/setting_table.hpp"
@@ -23,17 +28,27 @@ std::string inherited(const Setting& setting) {
   return text.empty() ? variable(setting.older_variable) : text;
 }
 
+bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+
 bool is_server(const std::string& address) {
   return transport::parse_address(address).ok() && !address.ends_with(":0");
 }
 
+// The values of the options, by their names. An option that is given twice has its last value.
 struct Words {
-  std::optional<std::string> mode;
-  std::optional<std::string> servers;
+  std::map<std::string, std::string> options;
   std::span<const std::string> command;  // empty if there are other options
+
+  const std::string* option(const char* name) const {
+    const auto found = options.find(name);
+    return found == options.end() ? nullptr : &found->second;
+  }
 };
 
-// An option that is given twice has its last value.
+constexpr std::string_view kWithValue[] = {"--mode", "--server",       "--key",
+                                           "--pool", "--accelerators", "--wait"};
+constexpr std::string_view kFlag = "--require";
+
 Words split(std::span<const std::string> words) {
   Words found;
   while (!words.empty() && words.front().starts_with('-')) {
@@ -42,18 +57,54 @@ Words split(std::span<const std::string> words) {
     if (word == "--") break;
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
-    if (name != "--mode" && name != "--server") return {};
-    std::optional<std::string>& value = name == "--mode" ? found.mode : found.servers;
-    if (equals != std::string::npos) {
-      value = word.substr(equals + 1);
+    const bool has_value = equals != std::string::npos;
+    if (name == kFlag && !has_value) {
+      found.options[name];
+      continue;
+    }
+    if (std::ranges::find(kWithValue, name) == std::end(kWithValue)) return {};
+    if (has_value) {
+      found.options[name] = word.substr(equals + 1);
     } else {
       if (words.empty()) return {};
-      value = words.front();
+      found.options[name] = words.front();
       words = words.subspan(1);
     }
   }
   found.command = words;
   return found;
+}
+
+// A number that is no more than the digits say: 1 to 9999.
+std::size_t count_of(const std::string& text) {
+  if (text.empty() || text.size() > 4 || !std::ranges::all_of(text, is_digit)) return 0;
+  return std::stoul(text);
+}
+
+// "10m", "1.5h", "30"
+bool is_time(std::string_view text) {
+  const std::string_view units[] = {"ms", "s", "m", "h", "d"};
+  const auto unit = std::ranges::find_if(units, [&](auto one) { return text.ends_with(one); });
+  if (unit != std::end(units)) text.remove_suffix(unit->size());
+  const std::size_t point = text.find('.');
+  const auto is_number = [](std::string_view digits) {
+    return !digits.empty() && std::ranges::all_of(digits, is_digit);
+  };
+  return is_number(text.substr(0, point)) &&
+         (point == std::string_view::npos || is_number(text.substr(point + 1)));
+}
+
+// Reads the options of a pool. Returns false if the whole command line must.
+bool read_pool(const Words& found, RunRequest& request) {
+  if (const std::string* const url = found.option("--pool")) request.pool = *url;
+  const std::string* const count = found.option("--accelerators");
+  const std::string* const wait = found.option("--wait");
+  if (count == nullptr) return wait == nullptr && found.option("--require") == nullptr;
+  request.accelerators = count_of(*count);
+  if (request.accelerators == 0 || request.pool.empty()) return false;
+  if (wait != nullptr && !is_time(*wait)) return false;
+  request.servers.clear();  // which go before a lease
+  return found.option("--server") == nullptr;
 }
 
 }  // namespace
@@ -65,16 +116,26 @@ std::optional<RunRequest> usual_run(std::span<const std::string> words) {
   RunRequest request;
   request.command.assign(found.command.begin(), found.command.end());
   const std::string mode = inherited(settings::kMode);
-  request.mode = found.mode.value_or(mode.empty() ? "auto" : mode);
+  const std::string* const chosen = found.option("--mode");
+  request.mode = chosen != nullptr ? *chosen : mode.empty() ? "auto" : mode;
   const auto& modes = settings::kModeChoices;
   if (std::ranges::find(modes, request.mode) == modes.end()) return std::nullopt;
-  const std::string list = found.servers.value_or(inherited(settings::kServers));
+  const std::string* const servers = found.option("--server");
+  const std::string list = servers != nullptr ? *servers : inherited(settings::kServers);
   request.servers = comma_list(list);
-  request.has_pool =
-      !variable(settings::kPool.variable).empty() || !variable(settings::kLease.variable).empty();
-  const bool is_named = found.servers.has_value() || !list.empty();
+  const bool is_named = servers != nullptr || !list.empty();
   const bool are_good = std::ranges::all_of(request.servers, is_server);
   if (!are_good || (is_named && request.servers.empty())) return std::nullopt;
+  request.key = variable(settings::kKey.variable);
+  if (const std::string* const key = found.option("--key")) {
+    std::error_code problem;
+    request.key = std::filesystem::canonical(*key, problem);
+    if (problem || !std::filesystem::is_directory(request.key)) return std::nullopt;
+    request.key_is_given = true;
+  }
+  request.pool = variable(settings::kPool.variable);
+  request.has_lease = !variable(settings::kLease.variable).empty();
+  if (!read_pool(found, request)) return std::nullopt;
   return request;
 }
 

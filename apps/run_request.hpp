@@ -1,6 +1,7 @@
 #pragma once
 // What `outboard run` is asked for, if it is the usual.
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,18 +13,23 @@ namespace ob::apps {
 struct RunRequest {
   std::string mode;                  ///< auto, remote, trace or off
   std::vector<std::string> servers;  ///< addresses of daemons; empty: none is named
-  bool has_pool = false;             ///< OUTBOARD_POOL or OUTBOARD_LEASE names a pool
+  std::string key;                   ///< the folder of the client's key; empty: none is named
+  bool key_is_given = false;         ///< by --key
+  std::string pool;                  ///< the URL of the manager of a pool; empty: none is named
+  std::size_t accelerators = 0;      ///< of the pool; the command holds them while it runs
+  bool has_lease = false;            ///< OUTBOARD_LEASE names a lease
   std::vector<std::string> command;
 
   /// True if a daemon of its own serves the command.
   bool needs_daemon() const {
-    return servers.empty() && !has_pool && (mode == "auto" || mode == "remote");
+    return servers.empty() && pool.empty() && !has_lease && (mode == "auto" || mode == "remote");
   }
 };
 
-/// Reads the words after `outboard`, and the variables of the mode and the servers.
-/// Returns nothing if there are other options than --mode and --server, or a value is wrong. The
-/// whole command line then does what is asked for, or says what is wrong.
+/// Reads the words after `outboard`, and the variables of the mode, the servers, the key and the
+/// pool. Returns nothing if there are other options than --mode, --server, --key, --pool,
+/// --accelerators, --wait and --require, or a value is wrong. The whole command line then does what
+/// is asked for, or says what is wrong. It also waits for accelerators, and does without them.
 std::optional<RunRequest> usual_run(std::span<const std::string> words);
 
 }  // namespace ob::apps

@@ -20,6 +20,7 @@ std::string to_json(const LeaseWish& wish, double wait_s) {
   json.key("min_memory_bytes").value(wish.memory).end();
   json.key("exclusive").value(wish.exclusive).key("share").value(std::uint64_t{wish.share});
   json.key("memory_bytes").value(wish.memory).key("ttl_s").value(wish.seconds);
+  json.key("static").value(wish.before_start);
   json.key("uid").value(std::uint64_t{::geteuid()}).key("wait_s").value(wait_s);
   json.key("near").object().key("machine").value(machine_name()).end();
   return json.end().text();

@@ -25,6 +25,7 @@ struct LeaseWish {
   unsigned share = 1000;       ///< else the weight on each device, per mille
   std::uint64_t memory = 0;    ///< of each device [bytes]; the limit if it is shared
   std::uint64_t seconds = 30;  ///< the lease ends so long after its last renewal
+  bool before_start = false;   ///< of a job, which then keeps its devices to its end
 };
 
 /// The process of a job that asks for its part of the job's lease.

@@ -87,6 +87,14 @@ def runner(native: paths.Native, tmp_path: Path) -> Runner:
         ("run -h", None),
         ("run --quiet true", None),
         ("serve", None),
+        ("run --key /nonexistent true", None),
+        ("run --pool http://127.0.0.1:1 true", (["true"], "auto", ())),
+        ("run --accelerators 1 true", None),  # of which pool
+        ("run --pool http://127.0.0.1:1 --accelerators 0 true", None),
+        ("run --pool http://127.0.0.1:1 --accelerators 1..4 true", None),
+        ("run --pool http://127.0.0.1:1 --accelerators 1 true", None),  # nobody answers there
+        ("run --pool http://127.0.0.1:1 --require true", None),
+        ("run --pool http://127.0.0.1:1 --wait 3s true", None),
     ],
 )
 def test_the_usual_options(
@@ -130,18 +138,25 @@ def environment_of(outboard: Outboard, environment: Environment, *options: str) 
     result = outboard(*command, environment=environment)
     assert result.returncode == 0, result.stderr
     seen: Environment = json.loads(result.stdout)
-    if seen["OUTBOARD_SERVER"].startswith("unix:"):
+    if seen.get("OUTBOARD_SERVER", "").startswith("unix:"):
         seen["OUTBOARD_SERVER"] = "the embedded daemon"
     return seen
 
 
-def test_both_ways_set_the_same_variables(outboard: Outboard, fake_native: Environment) -> None:
+def test_both_ways_set_the_same_variables(
+    outboard: Outboard, fake_native: Environment, tmp_path: Path
+) -> None:
     fake_native["LD_PRELOAD"] = "libc.so.6"
     fake_native["OUTBOARD_QUIET"] = "1"
     plain = environment_of(outboard, fake_native)
     assert plain == environment_of(outboard, fake_native, "--quiet")
     assert plain["LD_PRELOAD"].endswith("liboutboard-preload.so:libc.so.6")
-    for options in (["--mode", "remote"], ["--server", "127.0.0.1:1, 127.0.0.1:2"]):
+    for options in (
+        ["--mode", "remote"],
+        ["--server", "127.0.0.1:1, 127.0.0.1:2"],
+        ["--key", f"{tmp_path}/."],
+        ["--pool", "http://127.0.0.1:1"],
+    ):
         plain = environment_of(outboard, fake_native, *options)
         assert plain == environment_of(outboard, fake_native, "--quiet", *options)
 

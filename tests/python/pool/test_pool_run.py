@@ -21,6 +21,7 @@ from pool_server import Manager, running
 
 from conftest import Outboard, clean_environment, command_line
 from outboard.commands.pool import command
+from outboard.paths import Native
 from outboard.pool.client import PoolClient, PoolError
 from outboard.pool.core.replies import LeaseChanged
 from outboard.pool.hold import Hold, Wish
@@ -75,6 +76,49 @@ def test_a_command_holds_accelerators_while_it_runs(
     with pytest.raises(PoolError, match="released"):
         client.ask("GET", f"/v1/leases/{lease}")
     assert leases(client) == []
+
+
+def native_run(native: Native, manager: Manager, *words: str) -> list[str]:
+    """Returns the command line of a run that is not handed to Python; it fails if it must be."""
+    own = ["--otherwise", "/bin/false", "--", "run", "--pool", manager.url]
+    return [str(native.runner), *own, "--accelerators", *words]
+
+
+def test_the_short_way_holds_them_too(
+    native: Native, client: PoolClient, manager: Manager, tmp_path: Path
+) -> None:
+    names = "LEASE", "POOL", "MODE", "SERVER"
+    script = f"import os; print(*(os.environ.get('OUTBOARD_' + name) for name in {names}))"
+    words = native_run(native, manager, "2", "--wait", "1.5m", "--require", "--", sys.executable)
+    environment = {"OUTBOARD_SERVER": "127.0.0.1:1", "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [*words, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    lease, url, mode, server = done.stdout.split()
+    assert (url, mode, server) == (manager.url, "auto", "None")
+    with pytest.raises(PoolError, match="released"):
+        client.ask("GET", f"/v1/leases/{lease}")
+    assert leases(client) == []
+    for wait in ("1.", "m", "1x", ".5s"):
+        words = native_run(native, manager, "1", "--wait", wait, "--", "true")
+        assert subprocess.run(words, check=False).returncode == 1
+    # What is not free at once is not held, and leaves nothing in the queue.
+    words = native_run(native, manager, "3", "--", "true")
+    assert subprocess.run(words, check=False).returncode == 1
+    assert leases(client) == []
+
+
+@pytest.mark.slow
+def test_the_short_way_renews(native: Native, client: PoolClient, manager: Manager) -> None:
+    words = native_run(native, manager, "1", "--", "sleep", "170")
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as run:
+        time.sleep(130)  # longer than the lease time
+        (lease,) = leases(client)
+        assert lease["state"] == "held"
+        client.ask("DELETE", f"/v1/leases/{lease['id']}")
+        _, said = run.communicate(timeout=60)
+    assert run.returncode == 0
+    assert "the lease is lost" in said
 
 
 @pytest.mark.parametrize(("script", "status"), [("raise SystemExit(7)", 7), ("crash", 139)])

@@ -1,0 +1,94 @@
+#include "command_lease.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/quiet_thread.hpp"
+#include "pool/manager_link.hpp"
+#include "pool/random_name.hpp"
+#include "say.hpp"
+#include "transport/security.hpp"
+
+namespace ob::apps {
+namespace {
+
+using std::chrono::milliseconds;
+
+// The same as that of the whole command line (python/outboard/pool/hold.py).
+constexpr std::uint64_t kLeaseSeconds = 120;
+constexpr int kRenewals = 3;  // the lease is renewed after this part of its time
+constexpr milliseconds kRenewAgain{2'000};
+constexpr milliseconds kShortestPause{100};
+// A manager that takes longer is asked by the whole command line, which is patient.
+constexpr milliseconds kAnswerTime{2'000};
+
+milliseconds until_renewal(const pool::LeaseState& lease) {
+  return std::max(kShortestPause, milliseconds((lease.end_ms - lease.now_ms) / kRenewals));
+}
+
+Result<pool::LeaseClient> client_of(const std::string& manager, const std::string& key) {
+  OB_ASSIGN_OR_RETURN(const auto managers, pool::parse_managers(manager));
+  std::shared_ptr<const transport::Security> security;
+  if (!key.empty() && std::ranges::any_of(managers, &pool::ManagerAddress::secure)) {
+    OB_ASSIGN_OR_RETURN(security, transport::load_key(key, transport::Side::client, false));
+  }
+  return pool::LeaseClient::at(manager, security);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CommandLease>> CommandLease::acquire(const std::string& manager,
+                                                            const std::string& key,
+                                                            std::size_t devices) {
+  OB_ASSIGN_OR_RETURN(auto client, client_of(manager, key));
+  const std::string id = pool::random_name();
+  if (id.empty()) return Status(Code::internal, "no random numbers for the name of a lease");
+  pool::LeaseWish wish{.devices = devices, .kind = {}, .seconds = kLeaseSeconds};
+  wish.before_start = true;
+  const auto state = client.put(id, wish, 0, Clock::now() + kAnswerTime);
+  std::unique_ptr<CommandLease> lease(new CommandLease(std::move(client), id));
+  OB_RETURN_IF_ERROR(state.status());
+  if (state->state != "held") return Status(Code::busy, "no accelerators are free now");
+  const Clock::duration pause = until_renewal(*state);
+  lease->thread_ = quiet_thread([held = lease.get(), pause] { held->keep(pause); });
+  if (!lease->thread_.joinable()) return Status(Code::unavailable, "no thread for the lease");
+  return lease;
+}
+
+CommandLease::~CommandLease() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+    ends_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+  try {
+    (void)manager_.release(id_, Clock::now() + kAnswerTime);
+  } catch (...) {  // no memory: the lease ends by itself
+  }
+}
+
+void CommandLease::keep(Clock::duration pause) noexcept {
+  try {
+    std::unique_lock lock(mutex_);
+    while (pause != Clock::duration::max()) {
+      if (ends_.wait_for(lock, pause, [&] { return ending_; })) return;
+      lock.unlock();
+      pause = renew();
+      lock.lock();
+    }
+  } catch (...) {  // no memory: the lease ends after its time
+  }
+}
+
+// Returns the time until the next renewal; the longest if the lease is lost.
+CommandLease::Clock::duration CommandLease::renew() {
+  const auto lease = manager_.get(id_, std::nullopt, 0, Clock::now() + kAnswerTime);
+  if (lease.ok() && lease->state == "held") return until_renewal(*lease);
+  if (!lease.ok() && lease.status().code() != Code::fenced) return kRenewAgain;
+  const std::string why = lease.ok() ? "it is " + lease->state : lease.status().message();
+  say("the lease is lost (" + why + "); others may get its accelerators");
+  return Clock::duration::max();
+}
+
+}  // namespace ob::apps
