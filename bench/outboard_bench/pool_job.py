@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import statistics
 import subprocess
@@ -15,11 +14,15 @@ from pathlib import Path
 
 from outboard import paths
 from outboard.errors import OutboardError
+from outboard.report import Report
 from outboard.settings import without_library
 from outboard_bench import plot, rows, turns
 from outboard_bench.arguments import whole_numbers
 from outboard_bench.daemons import daemon
 from outboard_bench.pool import manager
+
+# The entry point of the installed command.
+_START = "from outboard.start import main; main()"
 
 # A chain, so that the daemon computes each product for itself.
 _JOB = """
@@ -95,17 +98,18 @@ def _places(folder: Path) -> Iterator[list[list[str]]]:
 
 
 def _job_ms(folder: Path, options: Sequence[str], products: int) -> float:
-    """Runs the job. Raises OutboardError if one of its products stayed on this machine's own
-    library, as the figure would be of something else."""
-    report = folder / "report"
-    words = [sys.executable, "-m", "outboard", "run", *options, "--mode", "remote"]
-    words += ["--report", f"json:{report}", "--", sys.executable, "-c", _JOB, str(products)]
-    begin = time.perf_counter()
-    status = subprocess.run(words, env=without_library(os.environ), check=False).returncode
-    taken = time.perf_counter() - begin
-    if status != 0:
-        raise OutboardError(f"the job ended with status {status}; see its message above")
-    routines = json.loads(report.read_text())["routines"]
+    """Runs the job as the installed command does. Raises OutboardError if one of its products
+    stayed on this machine's own library, as the figure would be of something else."""
+    with tempfile.TemporaryDirectory(dir=folder) as counters:
+        environment = {**without_library(os.environ), "OUTBOARD_REPORT": f"dir:{counters}"}
+        words = [sys.executable, "-c", _START, "run", *options, "--mode", "remote"]
+        words += ["--", sys.executable, "-c", _JOB, str(products)]
+        begin = time.perf_counter()
+        status = subprocess.run(words, env=environment, check=False).returncode
+        taken = time.perf_counter() - begin
+        if status != 0:
+            raise OutboardError(f"the job ended with status {status}; see its message above")
+        routines = Report.read(Path(counters)).to_json()["routines"]
     away = sum(routine["remote"] for routine in routines)
     if away != products:
         raise OutboardError(f"{away} of {products} products of the job went to the daemon")
