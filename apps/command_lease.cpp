@@ -16,14 +16,13 @@ using std::chrono::milliseconds;
 
 // The same as that of the whole command line (python/outboard/pool/hold.py).
 constexpr std::uint64_t kLeaseSeconds = 120;
-constexpr int kRenewals = 3;  // the lease is renewed after this part of its time
 constexpr milliseconds kRenewAgain{2'000};
 constexpr milliseconds kShortestPause{100};
 // A manager that takes longer is asked by the whole command line, which is patient.
 constexpr milliseconds kAnswerTime{2'000};
 
 milliseconds until_renewal(const pool::LeaseState& lease) {
-  return std::max(kShortestPause, milliseconds((lease.end_ms - lease.now_ms) / kRenewals));
+  return std::max(kShortestPause, lease.until_renewal());
 }
 
 Result<pool::LeaseClient> client_of(const std::string& manager, const std::string& key) {

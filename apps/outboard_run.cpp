@@ -174,7 +174,7 @@ std::optional<int> run(const RunRequest& request, const Options& options) {
   } else if (!request.servers.empty()) {
     set("OUTBOARD_SERVER", joined(request.servers));
   }
-  if (request.key_is_given) set("OUTBOARD_KEY", request.key);
+  if (!request.key.empty()) set("OUTBOARD_KEY", request.key);
   if (!request.pool.empty()) set("OUTBOARD_POOL", request.pool);
   if (lease) {
     set("OUTBOARD_LEASE", lease->id());

@@ -96,7 +96,8 @@ bool is_time(std::string_view text) {
 
 // Reads the options of a pool. Returns false if the whole command line must.
 bool read_pool(const Words& found, RunRequest& request) {
-  if (const std::string* const url = found.option("--pool")) request.pool = *url;
+  const std::string* const url = found.option("--pool");
+  request.pool = url != nullptr && !url->empty() ? *url : variable(settings::kPool.variable);
   const std::string* const count = found.option("--accelerators");
   const std::string* const wait = found.option("--wait");
   if (count == nullptr) return wait == nullptr && found.option("--require") == nullptr;
@@ -131,9 +132,7 @@ std::optional<RunRequest> usual_run(std::span<const std::string> words) {
     std::error_code problem;
     request.key = std::filesystem::canonical(*key, problem);
     if (problem || !std::filesystem::is_directory(request.key)) return std::nullopt;
-    request.key_is_given = true;
   }
-  request.pool = variable(settings::kPool.variable);
   request.has_lease = !variable(settings::kLease.variable).empty();
   if (!read_pool(found, request)) return std::nullopt;
   return request;

@@ -14,7 +14,6 @@ struct RunRequest {
   std::string mode;                  ///< auto, remote, trace or off
   std::vector<std::string> servers;  ///< addresses of daemons; empty: none is named
   std::string key;                   ///< the folder of the client's key; empty: none is named
-  bool key_is_given = false;         ///< by --key
   std::string pool;                  ///< the URL of the manager of a pool; empty: none is named
   std::size_t accelerators = 0;      ///< of the pool; the command holds them while it runs
   bool has_lease = false;            ///< OUTBOARD_LEASE names a lease

@@ -22,14 +22,10 @@ constexpr milliseconds kAnswerTime{5'000};
 constexpr milliseconds kRenewAgain{2'000};
 // The end of the process waits so long for each manager.
 constexpr milliseconds kMostAtExit{200};
-// A lease is renewed after this part of its time, and ends soon if only that is left.
-constexpr int kRenewals = 3;
+// A lease ends soon if only this part of its time is left.
+constexpr int kLastPart = 3;
 
 double seconds(milliseconds time) { return std::chrono::duration<double>(time).count(); }
-
-milliseconds time_left(const pool::LeaseState& lease) {
-  return milliseconds(std::max<std::int64_t>(0, lease.end_ms - lease.now_ms));
-}
 
 struct AtExit {
   std::mutex mutex;
@@ -94,8 +90,8 @@ Result<pool::LeaseState> HeldLease::acquire(pool::LeaseClient& manager, const st
 Result<HeldLease::Part> HeldLease::open(std::string id, const pool::LeaseState& lease,
                                         Clock::time_point asked) const {
   Part part{.id = std::move(id), .renew_at = {}, .ends_at = {}, .devices = {}};
-  part.ends_at = asked + time_left(lease);
-  part.renew_at = asked + time_left(lease) / kRenewals;
+  part.ends_at = asked + lease.left();
+  part.renew_at = asked + lease.until_renewal();
   Status failure;
   for (const pool::LeaseHandle& handle : lease.handles) {
     const auto device = terms_.open(handle);
@@ -282,8 +278,8 @@ void HeldLease::renew(std::unique_lock<std::mutex>& lock) {
 
 void HeldLease::note(Part& part, const Result<pool::LeaseState>& lease, Clock::time_point asked) {
   if (lease.ok() && lease->state == "held") {
-    part.ends_at = asked + time_left(*lease);
-    part.renew_at = asked + time_left(*lease) / kRenewals;
+    part.ends_at = asked + lease->left();
+    part.renew_at = asked + lease->until_renewal();
     part.is_warned = false;
     lose(part, lease->handles);
     return;
@@ -295,7 +291,7 @@ void HeldLease::note(Part& part, const Result<pool::LeaseState>& lease, Clock::t
     return;
   }
   part.renew_at = Clock::now() + kRenewAgain;
-  const milliseconds soon = std::chrono::seconds(terms_.wish.seconds) / kRenewals;
+  const milliseconds soon = std::chrono::seconds(terms_.wish.seconds) / kLastPart;
   if (!part.is_warned && Clock::now() + soon > part.ends_at) {
     part.is_warned = true;
     report(OB_LEASE_EXPIRES, nullptr);

@@ -6,11 +6,6 @@
 namespace ob::client {
 namespace {
 
-// A token is used again for this part of the time that was left of its lease. The holder renews
-// the lease each third of it.
-constexpr int kTokenParts = 3;
-// A lease without an end has tokens for a day.
-constexpr std::int64_t kLongestTokenMs = 86'400'000;
 // After a renewal that failed.
 constexpr std::chrono::seconds kRenewAgain{2};
 
@@ -125,12 +120,10 @@ Status LeaseDirectory::ask(const std::shared_ptr<const transport::Security>& sec
 }
 
 void LeaseDirectory::take(pool::LeaseState lease, Clock::time_point asked) {
-  const std::chrono::milliseconds left(
-      std::clamp<std::int64_t>(lease.end_ms - lease.now_ms, 0, kLongestTokenMs));
   const std::lock_guard lock(mutex_);
   is_waiting_ = false;
-  renew_at_ = asked + left / kTokenParts;
-  ends_at_ = asked + left;
+  renew_at_ = asked + lease.until_renewal();
+  ends_at_ = asked + lease.left();
   for (Entry& entry : entries_) {
     const auto same =
         std::ranges::find(lease.handles, entry.handle.device, &pool::LeaseHandle::device);

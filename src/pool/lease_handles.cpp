@@ -25,6 +25,14 @@ Status LeaseHandle::unreachable() const {
                                  "--advertise HOST:PORT"};
 }
 
+// The numbers are the manager's, so they may be any.
+std::chrono::milliseconds LeaseState::left() const noexcept {
+  constexpr std::uint64_t day = 86'400'000;
+  if (end_ms <= now_ms) return {};
+  const auto left = static_cast<std::uint64_t>(end_ms) - static_cast<std::uint64_t>(now_ms);
+  return std::chrono::milliseconds(std::min(left, day));
+}
+
 Result<LeaseState> read_lease(std::string_view text) {
   OB_ASSIGN_OR_RETURN(const JsonObject json, JsonObject::parse(text));
   LeaseState lease{json.text("state"), json.number("now_ms"), json.number("end_ms"), {}};

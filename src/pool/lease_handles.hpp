@@ -1,6 +1,7 @@
 #pragma once
 // The devices of a lease, as the manager tells its holder (docs/pool-openapi.json: LeaseAnswer).
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -31,6 +32,12 @@ struct LeaseState {
   std::int64_t now_ms = 0;
   std::int64_t end_ms = 0;  ///< then its tokens are worth nothing, unless it is renewed
   std::vector<LeaseHandle> handles;
+
+  /// Returns the time that was left then; at most a day, for which tokens are good.
+  std::chrono::milliseconds left() const noexcept;
+  /// Returns the time after which the lease is renewed, and its tokens are old. Two renewals may
+  /// fail until it ends.
+  std::chrono::milliseconds until_renewal() const noexcept { return left() / 3; }
 };
 
 /// Errors: protocol_error; the message names what is missing

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <csignal>
 #include <future>
+#include <limits>
 #include <string>
 #include <thread>
 #include <utility>
@@ -266,6 +267,20 @@ TEST(Bodies, AreRead) {
                  R"("addresses":["a:1"],"machine":"m","epoch":3,"token":"t"}]})");
   ASSERT_TRUE(lease.ok()) << lease.status().message();
   EXPECT_EQ(lease->handles.at(0).token, "t");
+}
+
+TEST(Bodies, TheTimeLeftOfALeaseIsBounded) {
+  using std::chrono::milliseconds;
+  const LeaseState lease{.state = "held", .now_ms = 1'000, .end_ms = 31'000, .handles = {}};
+  EXPECT_EQ(lease.left(), milliseconds(30'000));
+  EXPECT_EQ(lease.until_renewal(), milliseconds(10'000));
+  const LeaseState over{.state = "held", .now_ms = 31'000, .end_ms = 1'000, .handles = {}};
+  EXPECT_EQ(over.left(), milliseconds(0));
+  constexpr auto kLast = std::numeric_limits<std::int64_t>::max();
+  const LeaseState endless{.state = "held", .now_ms = 0, .end_ms = kLast, .handles = {}};
+  EXPECT_EQ(endless.left(), std::chrono::hours(24));
+  const LeaseState wrong{.state = "held", .now_ms = -kLast, .end_ms = kLast, .handles = {}};
+  EXPECT_EQ(wrong.left(), std::chrono::hours(24));
 }
 
 TEST(Bodies, OfOtherFormsAreRefused) {
