@@ -18,6 +18,9 @@ using std::chrono::milliseconds;
 constexpr std::uint64_t kLeaseSeconds = 120;
 constexpr milliseconds kRenewAgain{2'000};
 constexpr milliseconds kShortestPause{100};
+// Devices of a lease that has just ended are free when their daemon has confirmed it, after some
+// 50 ms, so that one command may follow another.
+constexpr double kLongestWaitS = 0.15;
 // A manager that takes longer is asked by the whole command line, which is patient.
 constexpr milliseconds kAnswerTime{2'000};
 
@@ -44,10 +47,10 @@ Result<std::unique_ptr<CommandLease>> CommandLease::acquire(const std::string& m
   if (id.empty()) return Status(Code::internal, "no random numbers for the name of a lease");
   pool::LeaseWish wish{.devices = devices, .kind = {}, .seconds = kLeaseSeconds};
   wish.before_start = true;
-  const auto state = client.put(id, wish, 0, Clock::now() + kAnswerTime);
+  const auto state = client.put(id, wish, kLongestWaitS, Clock::now() + kAnswerTime);
   std::unique_ptr<CommandLease> lease(new CommandLease(std::move(client), id));
   OB_RETURN_IF_ERROR(state.status());
-  if (state->state != "held") return Status(Code::busy, "no accelerators are free now");
+  if (state->state != "held") return Status(Code::busy, "no accelerators are free");
   const Clock::duration pause = until_renewal(*state);
   lease->thread_ = quiet_thread([held = lease.get(), pause] { held->keep(pause); });
   if (!lease->thread_.joinable()) return Status(Code::unavailable, "no thread for the lease");

@@ -14,14 +14,15 @@
 
 namespace ob::apps {
 
-/// A lease of devices that were free at once. A thread renews it; the end of the object gives the
-/// devices back. A lease that cannot be renewed or given back ends after its lease time.
+/// A lease of devices that are free now, or after a moment. A thread renews it; the end of the
+/// object gives the devices back. A lease that cannot be renewed or given back ends after its lease
+/// time.
 /// Threads: one
 class CommandLease {
  public:
   /// @param manager the URL of one manager or more   @param key a folder; empty: none
   /// @param devices all of them, exclusively, or none
-  /// Errors: busy if they are not free now; those of LeaseClient and of load_key(). Nothing is held
+  /// Errors: busy if they are not free within 0.15 s; those of LeaseClient and of load_key(). Nothing is held
   /// then.
   static Result<std::unique_ptr<CommandLease>> acquire(const std::string& manager,
                                                        const std::string& key, std::size_t devices);

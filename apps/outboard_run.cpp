@@ -8,7 +8,7 @@
 //                [--] COMMAND...
 //
 //   --otherwise PROGRAM   executes this with the words from `run` on if they have other options or
-//                         wrong values, or if N accelerators are not free at once
+//                         wrong values, or if N accelerators are not free
 //   --daemon-option WORD  one more word for the command line of the embedded daemon
 //   --quiet               does not report an embedded daemon that fails
 //
@@ -143,7 +143,7 @@ int run_command(const std::vector<std::string>& command, const SignalsHeld& sign
 }
 
 // Returns the exit status; nothing if the command was not started, because its accelerators are not
-// free at once, or the manager did not give them.
+// free, or the manager did not give them.
 std::optional<int> run(const RunRequest& request, const Options& options) {
   const auto native = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
   const SignalsHeld signals;
