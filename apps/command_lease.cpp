@@ -23,6 +23,8 @@ constexpr milliseconds kShortestPause{100};
 constexpr double kLongestWaitS = 0.15;
 // A manager that takes longer is asked by the whole command line, which is patient.
 constexpr milliseconds kAnswerTime{2'000};
+// After no answer to the first question, the command shall not wait as long again.
+constexpr milliseconds kMostAfterSilence{200};
 
 milliseconds until_renewal(const pool::LeaseState& lease) {
   return std::max(kShortestPause, lease.until_renewal());
@@ -48,8 +50,12 @@ Result<std::unique_ptr<CommandLease>> CommandLease::acquire(const std::string& m
   pool::LeaseWish wish{.devices = devices, .kind = {}, .seconds = kLeaseSeconds};
   wish.before_start = true;
   const auto state = client.put(id, wish, kLongestWaitS, Clock::now() + kAnswerTime);
+  if (!state.ok()) {
+    const bool may_be_held = state.status().code() != Code::unavailable;
+    if (may_be_held) (void)client.release(id, Clock::now() + kMostAfterSilence);
+    return state.status();
+  }
   std::unique_ptr<CommandLease> lease(new CommandLease(std::move(client), id));
-  OB_RETURN_IF_ERROR(state.status());
   if (state->state != "held") return Status(Code::busy, "no accelerators are free");
   const Clock::duration pause = until_renewal(*state);
   lease->thread_ = quiet_thread([held = lease.get(), pause] { held->keep(pause); });
