@@ -102,10 +102,16 @@ def test_the_short_way_holds_them_too(
     for wait in ("1.", "m", "1x", ".5s"):
         words = native_run(native, manager, "1", "--wait", wait, "--", "true")
         assert subprocess.run(words, check=False).returncode == 1
-    # What is not free at once is not held, and leaves nothing in the queue.
+    # The pool never has three devices.
     words = native_run(native, manager, "3", "--", "true")
     assert subprocess.run(words, check=False).returncode == 1
     assert leases(client) == []
+    # A request that was not granted leaves nothing in the queue.
+    client.ask("PUT", "/v1/leases/others", {"count": 2, "ttl_s": 60})
+    words = native_run(native, manager, "1", "--", "true")
+    assert subprocess.run(words, check=False).returncode == 1
+    assert [row["id"] for row in leases(client)] == ["others"]
+    client.ask("DELETE", "/v1/leases/others")
 
 
 @pytest.mark.slow
