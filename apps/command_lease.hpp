@@ -22,8 +22,9 @@ class CommandLease {
  public:
   /// @param manager the URL of one manager or more   @param key a folder; empty: none
   /// @param devices all of them, exclusively, or none
-  /// Errors: busy if they are not free within 0.15 s; those of LeaseClient and of load_key(). Nothing is held
-  /// then, unless the manager was silent: a lease that it gave later ends after its lease time.
+  /// Errors: busy if they are not free within 0.15 s; those of LeaseClient and of load_key().
+  /// Nothing is held then, unless the manager was silent: a lease that it gave later ends after its
+  /// lease time.
   static Result<std::unique_ptr<CommandLease>> acquire(const std::string& manager,
                                                        const std::string& key, std::size_t devices);
   ~CommandLease();
