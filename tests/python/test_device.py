@@ -4,11 +4,13 @@ daemon over shared memory and TCP."""
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import queue
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ import pytest
 from conftest import Outboard
 from device_places import TYPES, random_array
 from outboard import device, paths
+from outboard.device import native as library
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -197,6 +200,29 @@ def test_a_closed_device_ends_its_objects(where: str) -> None:
         assert opened.facts.memory_bytes > 0
     with pytest.raises(device.InvalidArgumentError):
         array.numpy()
+
+
+def test_the_garbage_collector_hides_no_failure(
+    where: str, gpu: device.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Cycle:
+        pass
+
+    with device.open(where) as other:
+        cycle: Any = Cycle()
+        cycle.itself, cycle.kept = cycle, [other.empty((2, 2)), device.Event(other)]
+    found = weakref.ref(cycle)
+    del cycle  # the collector ends the array and the event, which fails: their device is closed
+    read = library.last_failure
+
+    def collect_and_read() -> device.DeviceError:
+        gc.collect()
+        assert found() is None
+        return read()
+
+    monkeypatch.setattr(library, "last_failure", collect_and_read)
+    with pytest.raises(device.UnsupportedError, match="xgemm"):
+        gpu.own_queue.call("xgemm", [])
 
 
 def test_nobody_answers() -> None:

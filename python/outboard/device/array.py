@@ -56,7 +56,7 @@ class Buffer:
     def __del__(self) -> None:
         # If the device is closed, the buffer has ended with it.
         if self.handle is not None:
-            native.library().ob_buffer_destroy(self.handle)
+            native.end("ob_buffer_destroy", self.handle)
 
 
 class Array:

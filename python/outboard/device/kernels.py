@@ -173,7 +173,7 @@ class Bound:
     def __del__(self) -> None:
         # If the device is closed, the kernel has ended with it.
         if self._handle is not None:
-            native.library().ob_kernel_destroy(self._handle)
+            native.end("ob_kernel_destroy", self._handle)
 
 
 class Kernel:
@@ -212,7 +212,7 @@ class Kernel:
                 if len(found) >= told.count:
                     return found
         finally:
-            native.library().ob_kernel_destroy(handle)
+            native.end("ob_kernel_destroy", handle)
 
     def bind(self, *arguments: Any) -> Bound:
         """Returns the kernel with arguments: arrays of the device, numbers, tuples of numbers for
@@ -262,4 +262,4 @@ class Module:
 
     def __del__(self) -> None:
         if self.handle is not None:
-            native.library().ob_module_unload(self.handle)
+            native.end("ob_module_unload", self.handle)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from ctypes import c_char, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32, c_uint64
 from functools import cache
 from typing import Any
@@ -306,10 +307,40 @@ def last_failure() -> DeviceError:
     return exception(failure_of(error))
 
 
+class _Calls(threading.local):
+    """What a thread is doing with the library."""
+
+    def __init__(self) -> None:
+        self.under_way = False
+        self.ends: list[tuple[str, Handle]] = []  # handles that destructors gave up meanwhile
+
+
+_calls = _Calls()
+
+
 def call(name: str, *arguments: Any) -> None:
     """Calls a function; raises its failure."""
-    if getattr(library(), name)(*arguments) != 0:
-        raise last_failure()
+    calls = _calls
+    calls.under_way = True
+    try:
+        if getattr(library(), name)(*arguments) != 0:
+            raise last_failure()
+    finally:
+        calls.under_way = False
+        while calls.ends:
+            end(*calls.ends.pop())
+
+
+def end(name: str, handle: Handle) -> None:
+    """Ends a handle for a destructor, by a function that does not wait; ignores its failure.
+
+    The garbage collector may run a destructor after a function has failed and before the failure
+    is read. A failure of the destructor would then stand in its place, so the end comes later.
+    """
+    if _calls.under_way:
+        _calls.ends.append((name, handle))
+    else:
+        getattr(library(), name)(handle)
 
 
 def timeout_ms(seconds: float | None) -> int:

@@ -106,11 +106,10 @@ class Owner:
         handle, self._handle = getattr(self, "_handle", None), None
         if handle is None:
             return
-        end = getattr(native.library(), self._end)
         if self._end_waits:
-            end_later(end, handle, self._used_by_commands())
+            end_later(getattr(native.library(), self._end), handle, self._used_by_commands())
         else:
-            end(handle)
+            native.end(self._end, handle)
 
 
 class Queue(Owner):
@@ -156,11 +155,9 @@ class Queue(Owner):
     def synchronize(self, timeout: float | None = None) -> Report:
         """Waits at most `timeout` seconds; raises the first failure of the queue and clears it."""
         report = native.ReportStruct(struct_bytes=ctypes.sizeof(native.ReportStruct))
-        status = native.library().ob_queue_synchronize(
-            self.handle, native.timeout_ms(timeout), ctypes.byref(report)
+        native.call(
+            "ob_queue_synchronize", self.handle, native.timeout_ms(timeout), ctypes.byref(report)
         )
-        if status != 0:
-            raise native.last_failure()
         self._kept.clear()
         return _report(report)
 
