@@ -69,7 +69,9 @@ def measure(folder: Path, size: Size) -> list[rows.Row]:
         loads.append(stack.enter_context(_load("holders", url, folder, 0, holders, each)))
         before = _cpu_s(process.pid)
         begin = time.monotonic()
-        taken = pool_load.run(_acquires(url, folder / "h0", size.seconds))
+        # The first ones make indices, and wait for the handshakes of all 32 connections.
+        first_s = min(2.0, size.seconds)
+        taken = pool_load.run(pool_load.measure(url, folder / "h0", _RATE, size.seconds, first_s))
         used = (_cpu_s(process.pid) - before) / (time.monotonic() - begin)
         pages = pool_load.run(pool_load.pages(url, folder / "h0", _PAGES))
         synced = _sync_times(folder)
@@ -77,13 +79,6 @@ def measure(folder: Path, size: Size) -> list[rows.Row]:
         if any(load.poll() is not None for load in loads):
             raise OutboardError("a process of the benchmark has ended; see its message above")
     return _rows(taken, synced, pages, used, memory)
-
-
-async def _acquires(url: str, key: Path, seconds: float) -> list[float]:
-    from outboard_bench import pool_load
-
-    await pool_load.measure(url, key, _RATE, min(2.0, seconds))  # the first ones make indices
-    return await pool_load.measure(url, key, _RATE, seconds)
 
 
 def _rows(

@@ -109,13 +109,19 @@ async def holder(url: str, keys: Path, number: int, leases: int, ready: asyncio.
         ttl_s = min(row["ttl_s"] for row in told["leases"])
 
 
-async def measure(url: str, key: Path, rate: float, seconds: float) -> list[float]:
+async def measure(
+    url: str, key: Path, rate: float, seconds: float, first_s: float = 0.0
+) -> list[float]:
     """Acquires and releases at a rate, whatever the answers take. Returns the seconds of each
-    acquire, from the time when it was due."""
-    connections = [await Connection(url, key).open() for _ in range(32)]
+    acquire, from the time when it was due, but not those of the first `first_s` seconds."""
     free: asyncio.Queue[Connection] = asyncio.Queue()
-    for connection in connections:
-        free.put_nowait(connection)
+    for _ in range(32):
+        free.put_nowait(await Connection(url, key).open())
+    await _acquire(free, rate, first_s)
+    return await _acquire(free, rate, seconds)
+
+
+async def _acquire(free: asyncio.Queue[Connection], rate: float, seconds: float) -> list[float]:
     taken: list[float] = []
     name = os.urandom(6).hex()
 
