@@ -317,10 +317,11 @@ def _end_ms(state: State, live: LiveDevice, usable: bool) -> int:
 
 def hold_end(lease: Lease, now_ms: int) -> int:
     """Returns the latest end of devices granted now; FOREVER if none is known."""
-    ends = [lease.request.until_ms] if lease.request.until_ms else []
-    if lease.request.max_hold_ms:
-        ends.append((lease.held_ms or now_ms) + lease.request.max_hold_ms)
-    return min(ends, default=FOREVER)
+    request = lease.request
+    end_ms = request.until_ms or FOREVER
+    if request.max_hold_ms:
+        end_ms = min(end_ms, (lease.held_ms or now_ms) + request.max_hold_ms)
+    return end_ms
 
 
 def places_of(daemon: Daemon) -> list[Place]:

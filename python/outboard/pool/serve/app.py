@@ -6,6 +6,7 @@ import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, MutableMapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -20,6 +21,7 @@ from outboard.pool.serve.problems import STATUS, ProblemError, printable
 from outboard.pool.serve.routes import ROUTES
 
 MOST_BODY_BYTES = 1 << 20
+_MOST_PATHS, _LONGEST_PATH = 4096, 256  # of those whose place is kept
 _LOCAL_HOSTS = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\]|outboard)(:\d{1,5})?")
 _log = logging.getLogger("outboard.pool")
 
@@ -65,6 +67,7 @@ class App:
                 self._places.setdefault(len(segments), []).append(place)
             decoder = msgspec.json.Decoder(route.body) if route.body else None
             place.routes[route.method] = (route, decoder)
+        self._known = lru_cache(_MOST_PATHS)(self._search)  # daemons always ask the same
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -113,6 +116,9 @@ class App:
         return await route.handler(self.manager, request)
 
     def _find(self, path: str) -> tuple[_Place, tuple[str, ...]]:
+        return self._known(path) if len(path) <= _LONGEST_PATH else self._search(path)
+
+    def _search(self, path: str) -> tuple[_Place, tuple[str, ...]]:
         parts = tuple(path.split("/")[1:])
         for place in self._places.get(len(parts), ()):
             names = place.names(parts)

@@ -142,7 +142,7 @@ class SessionBody(SessionReport, frozen=True):
     epoch: Epoch
 
 
-class UseBody(msgspec.Struct):
+class UseBody(msgspec.Struct, gc=False):
     """The use of a device by a lease since the daemon's start. The lease may have ended."""
 
     epoch: Epoch
@@ -156,7 +156,7 @@ class UseBody(msgspec.Struct):
         return UseReport(self.epoch, use)
 
 
-class ReportBody(msgspec.Struct, frozen=True):
+class ReportBody(msgspec.Struct, frozen=True, gc=False):
     """A device, as it is now."""
 
     id: DeviceId
@@ -181,9 +181,9 @@ class ReportBody(msgspec.Struct, frozen=True):
         )
 
 
-class HeartbeatBody(msgspec.Struct):
+class HeartbeatBody(msgspec.Struct, gc=False):
     """`rev`: of the desired state in force; `seq` rises. The answer waits until something changes,
-    `wait_s` at most."""
+    `wait_s` at most; it may come a fifth of that time earlier."""
 
     instance: Id
     seq: Number

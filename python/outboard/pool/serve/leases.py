@@ -152,7 +152,7 @@ async def _poll(
     loop = asyncio.get_running_loop()
     until = loop.time() + wait_s
     while shown.waiting and (left := until - loop.time()) > 0 and not exchange.gone:
-        with manager.watching(exchange.peer, "lease", shown.view.id) as change:
+        with manager.watching(exchange.peer, shown.view.id) as change:
             shown = await manager.do(look, _show)
             if manager.stopping or not shown.waiting:
                 break

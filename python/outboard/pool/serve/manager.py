@@ -59,9 +59,11 @@ class Manager:
         self,
         make: Command | Callable[[State], Any],
         show: Callable[[State, Any], Any] | None = None,
+        soon: bool = True,
     ) -> Any:
-        """Returns the answer to a command, as `show` turns it. Raises for problems."""
-        value = await self.writer.do(make, show)
+        """Returns the answer to a command, as `show` turns it. Raises for problems. `soon`: people
+        wait for it, or programs; not only a daemon."""
+        value = await self.writer.do(make, show, soon)
         if isinstance(value, Problem):
             raise RefusedError(value)
         return value
@@ -81,16 +83,16 @@ class Manager:
         return found
 
     @contextlib.contextmanager
-    def watching(self, peer: Peer, kind: str, name: str) -> Iterator[asyncio.Future[None]]:
-        """As Waits.watching(); a holder has a limited number of requests that wait."""
-        with self.counted(peer, kind != "daemon"), self.waits.watching(kind, name) as change:
+    def watching(self, peer: Peer, lease: str) -> Iterator[asyncio.Future[None]]:
+        """As Waits.watching(), for a holder, who has a limited number of requests that wait."""
+        with self.counted(peer), self.waits.watching("lease", lease) as change:
             yield change
 
     @contextlib.contextmanager
-    def counted(self, peer: Peer, limited: bool = True) -> Iterator[None]:
+    def counted(self, peer: Peer) -> Iterator[None]:
         """Counts a request that waits. Raises ProblemError if its holder has too many."""
         count = self._polls.get(peer.holder, 0)
-        if count >= MOST_POLLS and limited:
+        if count >= MOST_POLLS:
             why = f"{peer.holder} has {count} requests that wait"
             raise ProblemError("too-many-waiting", f"the request cannot wait ({why}) ask later")
         self._polls[peer.holder] = count + 1

@@ -65,6 +65,7 @@ class Metrics:
         self._grants = self._counter("outboard_pool_grants", "Requests that got their devices.")
         self._ends = self._counter("outboard_pool_lease_ends", "Ended leases.", "reason")
         self._requests = self._counter("outboard_pool_requests", "Answered requests.", "status")
+        self._answered: dict[int, Counter] = {}  # by status: labels() takes longer than a sum
         self._beats = self._counter("outboard_pool_heartbeats", "Heartbeats of daemons.")
         self._devices = self._gauge("outboard_pool_devices", "Devices.", "kind", "state")
         self._leases = self._gauge("outboard_pool_leases", "Leases.", "mode", "state")
@@ -122,7 +123,10 @@ class Metrics:
             self._wait_seconds.labels(lease.request.selector.kind or "any").observe(wait_s)
 
     def answered(self, status: int) -> None:
-        self._requests.labels(str(status)).inc()
+        counter = self._answered.get(status)
+        if counter is None:
+            counter = self._answered[status] = self._requests.labels(str(status))
+        counter.inc()
 
     def reported(self, daemon: str, reports: Sequence[ReportBody], now_ms: int) -> None:
         """`reports`: of a heartbeat that the core has accepted."""

@@ -8,9 +8,13 @@ from collections.abc import Iterator
 
 from outboard.pool.core.replies import LeaseChanged, Notice
 
+_SLOT_S = 0.01
+_LEAST_PART = 0.8  # of the time of a wait
+
 
 class Waits:
     def __init__(self) -> None:
+        self.spread = Spread()
         self._waiting: dict[tuple[str, str], set[asyncio.Future[None]]] = {}
         self._changed: dict[str, int] = {}  # daemon -> revision of its last change
         self._any = asyncio.Event()
@@ -28,8 +32,7 @@ class Waits:
                 key = ("daemon", notice.daemon)
                 self._changed[notice.daemon] = rev
             for future in self._waiting.pop(key, ()):
-                if not future.done():
-                    future.set_result(None)
+                _end(future)
 
     def daemon_changed(self, daemon: str, rev: int) -> bool:
         """Returns whether the desired state has changed after `rev`, or may have (the manager has
@@ -67,12 +70,43 @@ class Waits:
         self._any.set()
         for futures in list(self._waiting.values()):
             for future in list(futures):
-                if not future.done():
-                    future.set_result(None)
+                _end(future)
+
+
+class Spread:
+    """Lets waits end evenly over time. Those that began together, as after a commit, would
+    otherwise end together, and so would those that follow, for ever."""
+
+    def __init__(self) -> None:
+        self._ends: dict[int, int] = {}  # slot of time -> waits that end in it
+
+    async def passed(self, change: asyncio.Future[None], seconds: float) -> None:
+        """As passed(), but the time may be shorter by a part."""
+        now = asyncio.get_running_loop().time()
+        first, last = (int((now + seconds * part) / _SLOT_S) for part in (_LEAST_PART, 1))
+        # The last of those with the fewest, so that daemons do not ask more often than need be.
+        slot = min(range(last, first - 1, -1), key=self._count)
+        self._ends[slot] = self._count(slot) + 1
+        try:
+            await passed(change, slot * _SLOT_S - now)
+        finally:
+            self._ends[slot] -= 1
+            if not self._ends[slot]:
+                del self._ends[slot]
+
+    def _count(self, slot: int) -> int:
+        return self._ends.get(slot, 0)
 
 
 async def passed(change: asyncio.Future[None], seconds: float) -> None:
     """Waits for a change, or for a time."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await change
+    timer = asyncio.get_running_loop().call_later(seconds, _end, change)
+    try:
+        await change
+    finally:
+        timer.cancel()
+
+
+def _end(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -7,6 +7,7 @@ import asyncio
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -24,6 +25,7 @@ from outboard.pool.store.base import Store, StoreError
 
 TICK_S = 0.25  # what is due by time happens at most so late
 _MOST_JOBS = 256  # of one commit
+_MOST_PATIENT = 8  # patient jobs of one commit, so that others need not wait for many of them
 # The process was stopped, its machine was suspended, or a commit took so long. Renewals that came
 # meanwhile wait in sockets.
 _PAUSE_MS = 2_000
@@ -38,14 +40,19 @@ class Job:
 
     `make` is a command; or a function that returns a command, or any other value, which is then the
     answer. `show` turns an answer into what the caller wants. Both run in the writer's thread.
+    Jobs that come later may be done before a patient one.
     """
 
-    __slots__ = ("future", "make", "show")
+    __slots__ = ("future", "make", "patient", "show")
 
     def __init__(
-        self, make: Command | Make, show: Show | None, future: asyncio.Future[Any]
+        self,
+        make: Command | Make,
+        show: Show | None,
+        future: asyncio.Future[Any],
+        patient: bool = False,
     ) -> None:
-        self.make, self.show, self.future = make, show, future
+        self.make, self.show, self.future, self.patient = make, show, future, patient
 
 
 class Writer(threading.Thread):
@@ -72,6 +79,7 @@ class Writer(threading.Thread):
         self._deliver, self._fail, self._watch = deliver, fail, watch
         self._history = history
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._patient: deque[Job] = deque()
         self._state = store.load(config)
         self.clock = PoolClock(self._state.now_ms)
         if history is not None:
@@ -79,9 +87,11 @@ class Writer(threading.Thread):
         self._applied_ms = self.clock.now_ms()  # of the latest command; there is one at each tick
         self._batch([Job(Start(), None, loop.create_future())])
 
-    def do(self, make: Command | Make, show: Show | None = None) -> asyncio.Future[Any]:
-        """Hands a job over. Event loop only."""
-        job = Job(make, show, self._loop.create_future())
+    def do(
+        self, make: Command | Make, show: Show | None = None, soon: bool = True
+    ) -> asyncio.Future[Any]:
+        """Hands a job over; a patient one if it need not be done soon. Event loop only."""
+        job = Job(make, show, self._loop.create_future(), not soon)
         self._queue.put(job)
         return job.future
 
@@ -107,19 +117,25 @@ class Writer(threading.Thread):
     def _take(self, next_tick: float) -> list[Job] | None:
         """Waits for jobs until the next tick; None: stop."""
         jobs: list[Job] = []
+        patient = self._patient
+        stops = False
         try:
-            job = self._queue.get(timeout=max(0.0, next_tick - time.monotonic()))
+            wait_s = 0.0 if patient else max(0.0, next_tick - time.monotonic())
+            job = self._queue.get(timeout=wait_s)
             while job is not None:
-                jobs.append(job)
+                (patient if job.patient else jobs).append(job)
                 if len(jobs) == _MOST_JOBS:
-                    return jobs
+                    break
                 job = self._queue.get_nowait()
+            stops = job is None
         except queue.Empty:
-            return jobs
-        if jobs:
+            pass
+        jobs += [patient.popleft() for _ in range(min(len(patient), _MOST_PATIENT))]
+        if stops:
+            if not jobs:
+                return None
             self._queue.put(None)  # these first
-            return jobs
-        return None
+        return jobs
 
     def _batch(self, jobs: list[Job]) -> None:
         changes: list[Change] = []
