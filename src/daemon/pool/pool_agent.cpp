@@ -53,9 +53,10 @@ PoolAgent::~PoolAgent() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
+    // Before the thread can see that: it then resumes the link, to deregister.
+    link_.interrupt();
     changed_.notify_all();
   }
-  link_.interrupt();
   thread_.join();
 }
 
