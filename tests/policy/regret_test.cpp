@@ -50,8 +50,8 @@ TEST(Regret, StaysWithinTheBudget) {
       count, beyond, never, changed_twice, over_ideal.size(), median, quantile(over_ideal, 0.75));
   EXPECT_LE(beyond, count / 1000 + 3);
   // About 3 in a million do, where two predictions in a row are wrong beyond twice their errors.
-  EXPECT_LE(never, count / 100'000 + 1);
-  EXPECT_LT(median, 1.25);  // a decision that never leaves loses nothing either
+  EXPECT_LE(never, count / 100'000 + 3);  // of 10,000: more with a probability of 3e-8
+  EXPECT_LT(median, 1.25);                // a decision that never leaves loses nothing either
 }
 
 }  // namespace

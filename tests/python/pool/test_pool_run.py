@@ -149,8 +149,11 @@ def test_sigterm_and_sigkill(
             while not leases(client):
                 assert time.monotonic() < until
                 time.sleep(0.05)
-            time.sleep(0.3)
-            children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+            file = Path(f"/proc/{run.pid}/task/{run.pid}/children")
+            while not (children := file.read_text().split()):
+                assert time.monotonic() < until
+                time.sleep(0.05)
+            time.sleep(0.3)  # it waits for the command
             run.send_signal(number)
             run.wait(20)
         if number == signal.SIGTERM:

@@ -77,7 +77,9 @@ def test_random_programs_have_numpys_results_on_a_device(
     native: paths.Native, tmp_path: Path, seed: int
 ) -> None:
     ran = 0
-    for number in range(seed, seed + PROGRAMS):
+    for number in range(seed, seed + 10 * PROGRAMS):
+        if number >= seed + PROGRAMS and ran > 0:
+            break  # more are needed only where no contraction fits the devices
         program = random_program(number)
         job = prepare(tmp_path, program.source, program.job("p.sial"))
         dump, report = tmp_path / "state.json", tmp_path / "report.json"
