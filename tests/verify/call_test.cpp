@@ -191,10 +191,10 @@ TEST(VerifyTest, LastPlacesDoNotMatter) {
   }
 }
 
-// Damages results in calls of each routine. The check must find all damage.
+// Damages results in calls of each routine. One of `checks` checks must find the damage.
 enum class Of { every_routine, some_routines };
 void expect_found(Of of, std::int64_t size,
-                  const std::function<bool(Ran&, std::mt19937_64&)>& damage) {
+                  const std::function<bool(Ran&, std::mt19937_64&)>& damage, int checks = 1) {
   constexpr int count = 25;
   auto random = fresh_random();
   for (const Descriptor* routine : verifiable()) {
@@ -203,7 +203,11 @@ void expect_found(Of of, std::int64_t size,
       Ran ran = run(random_work(*routine, random, size));
       if (check(ran, random()).verdict != Verdict::right || !damage(ran, random)) continue;
       ++damaged;
-      EXPECT_EQ(check(ran, random()).verdict, Verdict::wrong) << ran.before.text();
+      Verdict verdict = Verdict::right;
+      for (int i = 0; i < checks && verdict == Verdict::right; ++i) {
+        verdict = check(ran, random()).verdict;
+      }
+      EXPECT_EQ(verdict, Verdict::wrong) << ran.before.text();
     }
     if (of == Of::every_routine) {
       EXPECT_GT(damaged, 0) << routine->name;
@@ -223,8 +227,10 @@ TEST(VerifyTest, OneWrongElementIsFound) {
   });
 }
 
+// The residual has the difference of two random numbers as a factor. In single precision it is
+// below rounding errors in about one of 100,000 checks.
 TEST(VerifyTest, ExchangedColumnsAreFound) {
-  expect_found(Of::some_routines, 9, [](Ran& ran, std::mt19937_64& random) {
+  const auto exchange = [](Ran& ran, std::mt19937_64& random) {
     const Operand& o = result_of(ran.after);
     if (o.written_triangle != Triangle::full || o.cols < 2 || o.rows < 4) return false;
     const auto a = uniform<std::uint64_t>(random, 0, o.cols - 2);
@@ -234,7 +240,8 @@ TEST(VerifyTest, ExchangedColumnsAreFound) {
       ran.after.set(o, i, o.cols - 1, kept);
     }
     return a != o.cols - 1;
-  });
+  };
+  expect_found(Of::some_routines, 9, exchange, 3);
 }
 
 // Simulates columns that were never computed or never sent: they keep their previous contents.
