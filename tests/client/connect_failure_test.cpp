@@ -166,7 +166,7 @@ TEST(ConnectFailure, OfASocketThatNobodyServes) {
   ASSERT_EQ(::bind(listening, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
   ASSERT_EQ(::listen(listening, 1), 0);
   const std::string address = "unix:" + folder.file("socket");
-  EXPECT_EQ(failure_at(address),
+  EXPECT_EQ(failure_at(address, address, 200),
             address + " does not answer; check that the daemon is not stopped or overloaded");
   ::close(listening);
 }
