@@ -35,7 +35,7 @@ std::vector<QueueReport> contend(ComputeTime& time, const std::vector<Computatio
                                reports[i].status = time.spend(all[i], reports[i], take_50_ms);
                              });
                            }
-                           std::this_thread::sleep_for(milliseconds(200));
+                           std::this_thread::sleep_for(milliseconds(500));
                            return Status();
                          })
                   .ok());

@@ -178,7 +178,7 @@ def test_two_exclusive_holders_never_overlap(
 def test_the_end_of_a_lease_ends_its_session(
     how: str, pool: Pool, tmp_path: Path, native: paths.Native
 ) -> None:
-    pool.hold("x", **({"ttl_s": 10, "max_hold_s": 8} if how == "expiry" else {}))
+    pool.hold("x", **({"ttl_s": 20, "max_hold_s": 16} if how == "expiry" else {}))
     worker = pool.worker(native, tmp_path / "w", "x")
     worker.expect_remote()
     if how == "release":
