@@ -51,16 +51,16 @@ def test_patient_jobs_let_others_pass() -> None:
         facts = (MemoryStore(), Config(), asyncio.get_running_loop(), lambda notices, rev: None)
         writer = Writer(*facts, fail)
 
-        def job(number: int, soon: bool) -> asyncio.Future[None]:
+        def job(number: int, patient: bool) -> asyncio.Future[None]:
             def look(state: State) -> None:
                 done.append(number)
 
-            return writer.do(look, soon=soon)
+            return writer.do(look, patient=patient)
 
-        waits = [job(number, soon=number >= 30) for number in range(40)]
+        waits = [job(number, patient=number < 30) for number in range(40)]
         writer.start()
         await asyncio.wait_for(asyncio.gather(*waits), 30)
-        late = [job(number, soon=False) for number in range(40, 60)]
+        late = [job(number, patient=True) for number in range(40, 60)]
         await asyncio.to_thread(writer.stop)  # all that was handed over is done before
         await asyncio.wait_for(asyncio.gather(*late), 30)
 

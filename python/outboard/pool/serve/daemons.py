@@ -71,13 +71,13 @@ async def heartbeat(manager: Manager, request: Request) -> Response:
     reports = tuple([device.report() for device in body.devices])
     waits = body.wait_s > 0 and not manager.waits.daemon_changed(name, body.rev)
     beat = Heartbeat(name, body.instance, body.seq, body.rev, reports, waits)
-    told = await manager.do(beat, _show, soon=False)
+    told = await manager.do(beat, _show, patient=True)
     manager.metrics.reported(name, body.devices, manager.now_ms())
     if waits:
         if not (manager.waits.daemon_changed(name, body.rev) or manager.stopping):
             with manager.waits.watching("daemon", name) as change:
                 await manager.waits.spread.passed(change, body.wait_s)
-        told = await manager.do(lambda state: _desired(state, name), soon=False)
+        told = await manager.do(lambda state: _desired(state, name), patient=True)
     manager.waits.know(name, told.rev)
     return answer(told)
 

@@ -59,11 +59,11 @@ class Manager:
         self,
         make: Command | Callable[[State], Any],
         show: Callable[[State, Any], Any] | None = None,
-        soon: bool = True,
+        patient: bool = False,
     ) -> Any:
-        """Returns the answer to a command, as `show` turns it. Raises for problems. `soon`: people
-        wait for it, or programs; not only a daemon."""
-        value = await self.writer.do(make, show, soon)
+        """Returns the answer to a command, as `show` turns it. Raises for problems.
+        `patient`: only a daemon waits for it."""
+        value = await self.writer.do(make, show, patient)
         if isinstance(value, Problem):
             raise RefusedError(value)
         return value

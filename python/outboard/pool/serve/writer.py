@@ -88,10 +88,10 @@ class Writer(threading.Thread):
         self._batch([Job(Start(), None, loop.create_future())])
 
     def do(
-        self, make: Command | Make, show: Show | None = None, soon: bool = True
+        self, make: Command | Make, show: Show | None = None, patient: bool = False
     ) -> asyncio.Future[Any]:
-        """Hands a job over; a patient one if it need not be done soon. Event loop only."""
-        job = Job(make, show, self._loop.create_future(), not soon)
+        """Hands a job over. Event loop only."""
+        job = Job(make, show, self._loop.create_future(), patient)
         self._queue.put(job)
         return job.future
 
