@@ -7,10 +7,11 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import Callable
 from typing import Any
 
-_Ending = tuple[Callable[[Any], Any], Any, Any]
+from outboard.device import native
+
+_Ending = tuple[str, Any, Any]  # function, handle, memory that is kept until then
 
 
 class _Endings:
@@ -27,8 +28,8 @@ class _Endings:
 
     def _run(self) -> None:
         while True:
-            end, handle, kept = self._waiting.get()
-            end(handle)  # an object whose device is closed has ended with it
+            name, handle, kept = self._waiting.get()
+            native.end(name, handle)
             del kept, handle
 
 
@@ -45,9 +46,9 @@ def prepare() -> None:
             _endings = _Endings()
 
 
-def end_later(end: Callable[[Any], Any], handle: Any, kept: Any) -> None:
-    """Ends a handle on another thread, and keeps `kept` until then."""
+def end_later(name: str, handle: Any, kept: Any) -> None:
+    """Ends a handle by a function on another thread, and keeps `kept` until then."""
     if sys.is_finalizing() or _endings is None:
-        end(handle)  # other threads do not run any more
+        native.end(name, handle)  # other threads do not run any more
     elif _endings.process == os.getpid():  # else it is the parent's
-        _endings.add((end, handle, kept))
+        _endings.add((name, handle, kept))

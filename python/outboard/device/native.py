@@ -332,7 +332,8 @@ def call(name: str, *arguments: Any) -> None:
 
 
 def end(name: str, handle: Handle) -> None:
-    """Ends a handle for a destructor, by a function that does not wait; ignores its failure.
+    """Ends a handle for a destructor, by a function. Ignores its failure: an object whose device is
+    closed has ended with it.
 
     The garbage collector may run a destructor after a function has failed and before the failure
     is read. A failure of the destructor would then stand in its place, so the end comes later.

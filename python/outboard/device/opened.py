@@ -107,7 +107,7 @@ class Owner:
         if handle is None:
             return
         if self._end_waits:
-            end_later(getattr(native.library(), self._end), handle, self._used_by_commands())
+            end_later(self._end, handle, self._used_by_commands())
         else:
             native.end(self._end, handle)
 
