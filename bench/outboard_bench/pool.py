@@ -69,7 +69,7 @@ def measure(folder: Path, size: Size) -> list[rows.Row]:
         loads.append(stack.enter_context(_load("holders", url, folder, 0, holders, each)))
         before = _cpu_s(process.pid)
         begin = time.monotonic()
-        # The first ones make indices, and wait for the handshakes of all 32 connections.
+        # Before and during the first ones, the manager makes indices and answers 32 handshakes.
         first_s = min(2.0, size.seconds)
         taken = pool_load.run(pool_load.measure(url, folder / "h0", _RATE, size.seconds, first_s))
         used = (_cpu_s(process.pid) - before) / (time.monotonic() - begin)

@@ -65,7 +65,7 @@ class Metrics:
         self._grants = self._counter("outboard_pool_grants", "Requests that got their devices.")
         self._ends = self._counter("outboard_pool_lease_ends", "Ended leases.", "reason")
         self._requests = self._counter("outboard_pool_requests", "Answered requests.", "status")
-        self._answered: dict[int, Counter] = {}  # by status: labels() takes longer than a sum
+        self._answered: dict[int, Counter] = {}  # by status; labels() looks it up under a lock
         self._beats = self._counter("outboard_pool_heartbeats", "Heartbeats of daemons.")
         self._devices = self._gauge("outboard_pool_devices", "Devices.", "kind", "state")
         self._leases = self._gauge("outboard_pool_leases", "Leases.", "mode", "state")

@@ -220,8 +220,8 @@ class _Process:
         writer.start()
         self._counting = loop.create_task(manager.count_minutes())
         self._metrics.leads()
-        # Everything waits for a collection: 0.1 s for what 1,000 daemons that wait have in memory.
-        # There is little to find, since reports, leases and requests form no cycles.
+        # Nothing is answered during a collection. With 1,000 daemons whose requests wait, one takes
+        # 0.1 s and finds next to nothing: reports, leases and requests form no cycles.
         gc.collect()
         gc.freeze()
         gc.set_threshold(200_000, 20, 100)

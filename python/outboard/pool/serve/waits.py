@@ -81,7 +81,7 @@ class Spread:
         self._ends: dict[int, int] = {}  # slot of time -> waits that end in it
 
     async def passed(self, change: asyncio.Future[None], seconds: float) -> None:
-        """As passed(), but the time may be shorter by a part."""
+        """As passed(), but the time may be up to a fifth shorter."""
         now = asyncio.get_running_loop().time()
         first, last = (int((now + seconds * part) / _SLOT_S) for part in (_LEAST_PART, 1))
         # The last of those with the fewest, so that daemons do not ask more often than need be.
