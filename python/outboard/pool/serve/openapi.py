@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from typing import Any
@@ -28,6 +29,10 @@ def document(version: str) -> dict[str, Any]:
     schemas, components = msgspec.json.schema_components(
         unique, ref_template="#/components/schemas/{name}"
     )
+    for schema in components.values():
+        # Only some versions of msgspec take the indentation of docstrings away.
+        if "description" in schema:
+            schema["description"] = inspect.cleandoc(schema["description"])
     of = dict(zip(unique, schemas, strict=True))
     paths: dict[str, Any] = {}
     for route in ROUTES:
