@@ -39,6 +39,8 @@ class Machine:
         shutil.copy(ROOT / "outboard", self.root)
         shutil.copy(ROOT / "CMakeLists.txt", self.root)
         shutil.copy(ROOT / "tools" / "apt-packages.txt", self.root / "tools")
+        self.versions = self.root / "tools" / "python-constraints.txt"
+        self.versions.write_text("")
         (self.root / "pyproject.toml").write_text(PYPROJECT)
         for tool in TOOLS:
             found = shutil.which(tool)
@@ -66,7 +68,7 @@ class Machine:
         python = self.root / ".venv" / "bin" / "python"
         python.write_text('#!/bin/sh\necho "python $*"\n')
         python.chmod(0o755)
-        data = (self.root / "pyproject.toml").read_bytes()
+        data = (self.root / "pyproject.toml").read_bytes() + self.versions.read_bytes()
         sum_ = subprocess.run(["cksum"], input=data, capture_output=True, check=True).stdout
         for extra in ("", *extras):
             stamp = self.root / ".venv" / (".outboard" + (f"-{extra}" if extra else ""))
@@ -327,6 +329,8 @@ def test_environment_is_made_once(machine: Machine) -> None:
     third = machine.run("env")
     assert "making" not in third.stderr
     assert "installing Python packages" in third.stderr
+    machine.versions.write_text("# changed\n")
+    assert "installing Python packages" in machine.run("env").stderr
     moved = machine.root.with_name("moved")
     machine.root.rename(moved)
     machine.root = moved
