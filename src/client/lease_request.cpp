@@ -2,11 +2,19 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
+#include <thread>
 
+#include "pool/lease_answer.hpp"
 #include "pool/random_name.hpp"
 
 namespace ob::client {
+namespace {
+
+constexpr std::chrono::milliseconds kAskAgain{50};
+
+}  // namespace
 
 std::string LeaseRequest::name() const {
   return is_own() ? "the pool at " + source_.manager : "lease " + source_.id;
@@ -43,15 +51,35 @@ Result<pool::LeaseState> LeaseRequest::take(pool::LeaseClient& manager,
   }
 }
 
+Result<pool::LeaseState> LeaseRequest::renewed(pool::LeaseClient& manager,
+                                               transport::Deadline deadline) {
+  std::optional<pool::LeaseRank> rank;
+  // Several devices for each are distinct ones; single ones are taken in turns.
+  if (!is_own() && source_.rank) rank = {*source_.rank, source_.devices > 1 ? source_.devices : 0};
+  return manager.get(id_, rank, 0, deadline);
+}
+
 Result<pool::LeaseState> LeaseRequest::ask(
     const std::shared_ptr<const transport::Security>& security, transport::Deadline deadline) {
+  bool may_come_later = false;
+  if (!source_.answer.empty() && !is_handed_over_) {
+    auto lease = pool::take_over(source_.answer, deadline);
+    const Code code = lease.status().code();
+    if (code == Code::deadline_exceeded) return lease;
+    is_handed_over_ = true;
+    // Each rank has its part from the manager.
+    if (code == Code::fenced || (lease.ok() && !source_.rank)) return lease;
+    // On another machine than `outboard run`, which may still ask for the lease.
+    may_come_later = !lease.ok();
+  }
   OB_ASSIGN_OR_RETURN(auto manager, pool::LeaseClient::at(source_.manager, security));
   if (!id_.empty()) {
-    std::optional<pool::LeaseRank> rank;
-    // Several devices for each are distinct ones; single ones are taken in turns.
-    if (!is_own() && source_.rank)
-      rank = {*source_.rank, source_.devices > 1 ? source_.devices : 0};
-    auto lease = manager.get(id_, rank, 0, deadline);
+    auto lease = renewed(manager, deadline);
+    while (may_come_later && lease.status().code() == Code::fenced &&
+           transport::Clock::now() + kAskAgain < deadline) {
+      std::this_thread::sleep_for(kAskAgain);
+      lease = renewed(manager, deadline);
+    }
     if (lease.ok() && lease->state == "queued") return in_use();
     const bool is_over =
         lease.ok() ? lease->state != "held" : lease.status().code() == Code::fenced;

@@ -18,6 +18,7 @@ namespace ob::client {
 struct LeaseSource {
   std::string id;       ///< empty: the process takes a lease of its own when it asks
   std::string manager;  ///< its URL
+  std::string answer;   ///< the file of pool::take_over(), before the first question; empty: none
   /// The most that an own lease asks for. Of a lease that is named, the devices of each rank.
   std::size_t devices = 1;
   /// The processes of an MPI program share a lease that is named: each has other devices of it, or,
@@ -52,11 +53,13 @@ class LeaseRequest {
 
  private:
   Result<pool::LeaseState> take(pool::LeaseClient& manager, transport::Deadline deadline);
+  Result<pool::LeaseState> renewed(pool::LeaseClient& manager, transport::Deadline deadline);
   Status too_slow() const;
   Status in_use() const;
 
   const LeaseSource source_;
   std::string id_;  // empty: the next question takes a lease
+  bool is_handed_over_ = false;
 };
 
 }  // namespace ob::client

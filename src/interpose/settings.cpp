@@ -257,6 +257,7 @@ Config read_settings() {
   read_choice(setting_table::kMode, kModes, config.mode, config);
   config.servers = comma_list(text_of(setting_table::kServers));
   config.lease = text_of(setting_table::kLease);
+  config.lease_answer = text_of(setting_table::kLeaseAnswer);
   config.pool_url = text_of(setting_table::kPool);
   config.rank = rank_of_several();
   read_flags(config);

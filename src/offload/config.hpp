@@ -22,6 +22,8 @@ struct Config {
   std::vector<std::string> servers;  ///< OUTBOARD_SERVER, or RCPU_SERVER
   /// OUTBOARD_LEASE: the lease whose devices are used where no server is named
   std::string lease;
+  /// OUTBOARD_LEASE_ANSWER: the file in which `outboard run` hands it over. Its name is the lease's
+  std::string lease_answer;
   /// The rank of this process in an MPI program of several: its devices of the lease. Of Open
   /// MPI's, MPICH's and Slurm's variables
   std::optional<unsigned> rank;

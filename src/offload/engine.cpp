@@ -34,12 +34,18 @@ using policy::Target;
 // does about so many operations.
 constexpr double kAutomaticGateFlop = 1e6;
 
+// Nothing if it is that of another lease: of an `outboard run` further out.
+std::string answer_of(const Config& config) {
+  return config.lease_answer.ends_with("/" + config.lease) ? config.lease_answer : std::string();
+}
+
 client::ConnectionCache::Config connections_of(const Config& config) {
   client::ConnectionCache::Config wanted;
   wanted.servers = config.servers;
   if (config.servers.empty() && !config.lease.empty()) {
     wanted.lease = {.id = config.lease,
                     .manager = config.pool_url,
+                    .answer = answer_of(config),
                     .devices = config.devices,
                     .rank = config.rank};
   }
@@ -47,6 +53,7 @@ client::ConnectionCache::Config connections_of(const Config& config) {
     const double faster = 1e-9 * kClearlyLess * own_daemon_rate(config.own_kernels);
     wanted.lease = {.id = {},
                     .manager = config.pool_url,
+                    .answer = {},
                     .devices = config.devices,
                     .rank = {},
                     .least_gflops = config.pool_gflops.value_or(faster)};

@@ -1,14 +1,20 @@
-// A program's own lease: what it asks the manager for, and when it asks anew.
+// The lease of a program, its own or that of `outboard run`: what it asks the manager for, and
+// when.
 
 #include "client/lease_request.hpp"
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "client/lease_directory.hpp"
+#include "pool/lease_answer.hpp"
 #include "support/stub_manager.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace ob::client {
 namespace {
@@ -147,6 +153,77 @@ TEST(OwnLease, IsKeptWhileTheManagerIsAway) {
   EXPECT_FALSE(own.lease.renew(nullptr).ok());
   EXPECT_FALSE(own.lease.is_old());  // asked again after a pause
   EXPECT_TRUE(own.ticket().ok());    // the daemon judges it
+}
+
+// The lease that `outboard run` acquires. Its command asks the manager only where it must.
+struct LeaseOfTheCommand {
+  explicit LeaseOfTheCommand(std::vector<std::string> answers, std::optional<unsigned> rank = {})
+      : script{std::move(answers)},
+        manager([this](const std::string& request) { return script.next(request); }),
+        lease({.id = "of-the-command",
+               .manager = manager.url(),
+               .answer = file,
+               .devices = 1,
+               .rank = rank}) {}
+
+  void hand_over(const pool::LeaseState& state) const {
+    ASSERT_TRUE(pool::hand_over(file, state, std::chrono::steady_clock::now()).ok());
+  }
+  Result<LeaseTicket> ticket() { return lease.ticket(0, nullptr, Asking::allowed); }
+
+  const test::TemporaryFolder folder;
+  const std::string file = folder.file("lease");
+  Script script;
+  StubManager manager;
+  LeaseDirectory lease;
+};
+
+const pool::LeaseState kHeld{
+    "held", 1'000, 31'000, {{"n/7", "n", {"10.0.0.1:7"}, "elsewhere", 1, "of n/7"}}};
+
+TEST(LeaseOfTheCommand, IsHandedOver) {
+  LeaseOfTheCommand run({});
+  run.hand_over(kHeld);
+  const auto ticket = run.ticket();
+  ASSERT_TRUE(ticket.ok()) << ticket.status().message();
+  EXPECT_EQ(ticket->token, "of n/7");
+  EXPECT_EQ(run.manager.requests(), 0);
+}
+
+TEST(LeaseOfTheCommand, MayBeRefused) {
+  LeaseOfTheCommand run({});
+  run.hand_over({});
+  EXPECT_EQ(run.ticket().status().code(), Code::fenced);
+  EXPECT_EQ(run.ticket().status().code(), Code::fenced);
+  EXPECT_EQ(run.manager.requests(), 0);
+}
+
+TEST(LeaseOfTheCommand, IsDividedByTheManager) {
+  LeaseOfTheCommand run({lease_answer("held", "n/3", 30'000)}, 3);
+  run.hand_over(kHeld);
+  const auto ticket = run.ticket();
+  ASSERT_TRUE(ticket.ok()) << ticket.status().message();
+  EXPECT_EQ(ticket->token, "of n/3");
+  EXPECT_NE(run.script.requests[0].find("rank=3"), std::string::npos) << run.script.requests[0];
+}
+
+// A rank on another machine may ask before `outboard run` has asked.
+TEST(LeaseOfTheCommand, ComesLaterThanARankElsewhere) {
+  const std::string unknown = refusal("404 Not Found", "unknown");
+  LeaseOfTheCommand run({unknown, unknown, lease_answer("held", "n/0", 30'000)});
+  std::filesystem::remove_all(run.folder.path());
+  const auto ticket = run.ticket();
+  ASSERT_TRUE(ticket.ok()) << ticket.status().message();
+  EXPECT_EQ(ticket->token, "of n/0");
+  EXPECT_EQ(run.script.verbs(), "GET GET GET ");
+}
+
+TEST(LeaseOfTheCommand, IsAskedForAgainOnlyAtItsStart) {
+  LeaseOfTheCommand run({lease_answer("held", "n/0", 0), refusal("410 Gone", "lease-over")});
+  std::filesystem::remove_all(run.folder.path());
+  ASSERT_TRUE(run.ticket().ok());
+  EXPECT_EQ(run.ticket().status().code(), Code::fenced);
+  EXPECT_EQ(run.script.verbs(), "GET GET ");
 }
 
 }  // namespace
