@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/quiet_thread.hpp"
+#include "pool/lease_answer.hpp"
 #include "pool/manager_link.hpp"
 #include "pool/random_name.hpp"
 #include "say.hpp"
@@ -41,26 +42,60 @@ Result<pool::LeaseClient> client_of(const std::string& manager, const std::strin
 
 }  // namespace
 
-Result<std::unique_ptr<CommandLease>> CommandLease::acquire(const std::string& manager,
-                                                            const std::string& key,
-                                                            std::size_t devices) {
-  OB_ASSIGN_OR_RETURN(auto client, client_of(manager, key));
-  const std::string id = pool::random_name();
+Result<std::unique_ptr<CommandLease>> CommandLease::named(Wish wish) {
+  std::string id = pool::random_name();
   if (id.empty()) return Status(Code::internal, "no random numbers for the name of a lease");
-  pool::LeaseWish wish{.devices = devices, .kind = {}, .seconds = kLeaseSeconds};
+  return std::unique_ptr<CommandLease>(new CommandLease(std::move(wish), std::move(id)));
+}
+
+template <class Work>
+Status CommandLease::start(Work work) {
+  thread_ = quiet_thread(work);
+  return thread_.joinable() ? Status() : Status(Code::unavailable, "no thread for the lease");
+}
+
+Status CommandLease::acquire() {
+  OB_ASSIGN_OR_RETURN(const Clock::duration pause, take());
+  return start([this, pause] { keep(pause); });
+}
+
+Status CommandLease::begin() {
+  return start([this] { take_and_keep(); });
+}
+
+// Returns the time until the first renewal.
+Result<CommandLease::Clock::duration> CommandLease::take() {
+  OB_ASSIGN_OR_RETURN(auto client, client_of(wish_.manager, wish_.key));
+  manager_.emplace(std::move(client));
+  pool::LeaseWish wish{.devices = wish_.devices, .kind = {}, .seconds = kLeaseSeconds};
   wish.before_start = true;
-  const auto state = client.put(id, wish, kLongestWaitS, Clock::now() + kAnswerTime);
+  const auto asked = Clock::now();
+  const auto state = manager_->put(id_, wish, kLongestWaitS, asked + kAnswerTime);
+  // A refused request is not held. One that is queued is, and so may be one without an answer.
+  is_held_ = state.ok();
   if (!state.ok()) {
     const bool may_be_held = state.status().code() != Code::unavailable;
-    if (may_be_held) (void)client.release(id, Clock::now() + kMostAfterSilence);
+    if (may_be_held) (void)manager_->release(id_, Clock::now() + kMostAfterSilence);
     return state.status();
   }
-  std::unique_ptr<CommandLease> lease(new CommandLease(std::move(client), id));
-  if (state->state != "held") return Status(Code::busy, "no accelerators are free");
-  const Clock::duration pause = until_renewal(*state);
-  lease->thread_ = quiet_thread([held = lease.get(), pause] { held->keep(pause); });
-  if (!lease->thread_.joinable()) return Status(Code::unavailable, "no thread for the lease");
-  return lease;
+  if (state->state != "held") {
+    is_held_ = !manager_->release(id_, Clock::now() + kAnswerTime).ok();
+    return Status(Code::busy,
+                  "no accelerators are free (others hold them, or their daemons are away) give "
+                  "--wait TIME, or see `outboard pool status`");
+  }
+  OB_RETURN_IF_ERROR(pool::hand_over(answer(), *state, asked));
+  return Clock::duration(until_renewal(*state));
+}
+
+void CommandLease::take_and_keep() noexcept {
+  try {
+    const auto pause = take();
+    if (pause.ok()) return keep(*pause);
+    say(pause.status().message() + "; the command runs without accelerators");
+    (void)pool::hand_over(answer(), {}, Clock::now());
+  } catch (...) {  // no memory: the lease ends after its time, and calls stay local
+  }
 }
 
 CommandLease::~CommandLease() {
@@ -70,8 +105,9 @@ CommandLease::~CommandLease() {
     ends_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
+  if (!is_held_) return;
   try {
-    (void)manager_.release(id_, Clock::now() + kAnswerTime);
+    (void)manager_->release(id_, Clock::now() + kAnswerTime);
   } catch (...) {  // no memory: the lease ends by itself
   }
 }
@@ -91,7 +127,7 @@ void CommandLease::keep(Clock::duration pause) noexcept {
 
 // Returns the time until the next renewal; the longest if the lease is lost.
 CommandLease::Clock::duration CommandLease::renew() {
-  const auto lease = manager_.get(id_, std::nullopt, 0, Clock::now() + kAnswerTime);
+  const auto lease = manager_->get(id_, std::nullopt, 0, Clock::now() + kAnswerTime);
   if (lease.ok() && lease->state == "held") return until_renewal(*lease);
   if (!lease.ok() && lease.status().code() != Code::fenced) return kRenewAgain;
   const std::string why = lease.ok() ? "it is " + lease->state : lease.status().message();

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -20,30 +21,49 @@ namespace ob::apps {
 /// Threads: one
 class CommandLease {
  public:
-  /// @param manager the URL of one manager or more   @param key a folder; empty: none
-  /// @param devices all of them, exclusively, or none
-  /// Errors: busy if they are not free within 0.15 s; those of LeaseClient and of load_key().
-  /// Nothing is held then, unless the manager was silent: a lease that it gave later ends after its
-  /// lease time.
-  static Result<std::unique_ptr<CommandLease>> acquire(const std::string& manager,
-                                                       const std::string& key, std::size_t devices);
+  struct Wish {
+    std::string manager;  ///< the URL of one manager or more
+    std::string key;      ///< a folder; empty: none
+    std::size_t devices;  ///< all of them, exclusively, or none
+    std::string folder;   ///< a private one of this user, for answer()
+  };
+
+  /// Names a lease, and asks nobody yet.   Errors: internal
+  static Result<std::unique_ptr<CommandLease>> named(Wish wish);
+  /// Errors: busy if the devices are not free within 0.15 s; those of LeaseClient and of
+  /// load_key(). Nothing is held then, unless the manager was silent: a lease that it gave later
+  /// ends after its lease time.
+  Status acquire();
+  /// Acquires in a thread, while the command begins. Says if that fails.
+  /// @pre the environment does not change until the end of the object
+  /// Errors: unavailable: there is no thread
+  Status begin();
   ~CommandLease();
   CommandLease(const CommandLease&) = delete;
   CommandLease& operator=(const CommandLease&) = delete;
 
   /// The name that the manager knows it by.
   const std::string& id() const noexcept { return id_; }
+  /// The file of pool::hand_over(). Its name is the lease's.
+  std::string answer() const { return wish_.folder + "/" + id_; }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  CommandLease(pool::LeaseClient manager, std::string id)
-      : manager_(std::move(manager)), id_(std::move(id)) {}
+  CommandLease(Wish wish, std::string id) : wish_(std::move(wish)), id_(std::move(id)) {}
+  template <class Work>
+  Status start(Work work);
+  Result<Clock::duration> take();
+  void take_and_keep() noexcept;
   void keep(Clock::duration pause) noexcept;
   Clock::duration renew();
 
-  pool::LeaseClient manager_;  // the thread has it until it ends
+  const Wish wish_;
   const std::string id_;
+  // The thread has these until it ends.
+  std::optional<pool::LeaseClient> manager_;
+  bool is_held_ = false;
+
   std::mutex mutex_;  // guards ending_
   std::condition_variable ends_;
   bool ending_ = false;

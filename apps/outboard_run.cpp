@@ -142,20 +142,30 @@ int run_command(const std::vector<std::string>& command, const SignalsHeld& sign
   return missing ? 127 : 126;  // the same as in POSIX shells
 }
 
+// A command that may run without accelerators begins while its only one is acquired.
+// Fewer than several are for the whole command line to ask for.
+bool begins_without(const RunRequest& request) {
+  const bool calls = request.mode == "auto" || request.mode == "remote";
+  return request.accelerators == 1 && !request.may_wait && calls;
+}
+
 // Returns the exit status; nothing if the command was not started, because its accelerators are not
 // free, or the manager did not give them.
 std::optional<int> run(const RunRequest& request, const Options& options) {
   const auto native = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
   const SignalsHeld signals;
+  const PrivateFolder folder;
   std::unique_ptr<CommandLease> lease;
   if (request.accelerators > 0) {
-    auto acquired = CommandLease::acquire(request.pool, request.key, request.accelerators);
+    auto named =
+        CommandLease::named({request.pool, request.key, request.accelerators, folder.path()});
+    if (!named.ok()) return std::nullopt;
+    lease = std::move(named).value();
+    const bool has_them = begins_without(request) || lease->acquire().ok();
     if (const std::optional<int> early = signals.early()) return 128 + *early;
-    if (!acquired.ok()) return std::nullopt;
-    lease = std::move(acquired).value();
+    if (!has_them) return std::nullopt;
   }
   std::string library = native / "lib" / kLibrary;
-  const PrivateFolder folder;
   if (!is_loadable(library)) {
     const std::string link = folder.path(kLibrary);
     std::filesystem::create_symlink(library, link);
@@ -178,9 +188,11 @@ std::optional<int> run(const RunRequest& request, const Options& options) {
   if (!request.pool.empty()) set("OUTBOARD_POOL", request.pool);
   if (lease) {
     set("OUTBOARD_LEASE", lease->id());
+    set("OUTBOARD_LEASE_ANSWER", lease->answer());
     unsetenv(kServers.variable);  // servers that are named go before a lease
     unsetenv(kServers.older_variable);
   }
+  if (lease && begins_without(request) && !lease->begin().ok()) return std::nullopt;
   const int status = run_command(request.command, signals, daemon ? &*daemon : nullptr);
   if (daemon) daemon->report_end();
   return status;

@@ -15,6 +15,7 @@ class PrivateFolder {
   PrivateFolder(const PrivateFolder&) = delete;
   PrivateFolder& operator=(const PrivateFolder&) = delete;
 
+  const std::string& path() const noexcept { return path_; }
   std::string path(const std::string& name) const { return path_ + "/" + name; }
 
  private:

@@ -36,7 +36,8 @@ for _ in range(int(sys.argv[1])):
 
 
 class PoolJob:
-    """One program under `outboard run`, with --server and with --accelerators 1, in turns."""
+    """One program under `outboard run`, in turns: with --server, with --accelerators 1, and with
+    --wait and --require beside it, so that the program begins when it has its accelerator."""
 
     name = "pool_job"
     summary = "a job under the pool beside --server (--products N, --runs N, --check)"
@@ -53,17 +54,20 @@ class PoolJob:
 
 
 def measure(folder: Path, products: int, runs: int) -> list[rows.Row]:
-    """Returns the rows "with --server" and "under the pool", of `runs` turns after a first one
-    that does not count."""
+    """Returns a row for each way, of `runs` turns after a first one that does not count."""
     with _places(folder) as options:
-        taken: list[list[float]] = [[], []]
-        for number in turns.in_turns(2, runs + 1):
+        taken: list[list[float]] = [[] for _ in options]
+        for number in turns.in_turns(len(options), runs + 1):
             taken[number].append(_job_ms(folder, options[number], products))
-    server, pool = (times[1:] for times in taken)
+    server, *pool = (times[1:] for times in taken)
     beside = statistics.median(server)
+    ways = zip(("under the pool", "with --wait --require"), pool, strict=True)
     return [
         rows.Row.of_runs("pool_job", "with --server", 0, server, "ms"),
-        rows.Row.of_runs("pool_job", "under the pool", 0, pool, "ms", beside, "with --server"),
+        *(
+            rows.Row.of_runs("pool_job", way, 0, times, "ms", beside, "with --server")
+            for way, times in ways
+        ),
     ]
 
 
@@ -91,10 +95,8 @@ def _places(folder: Path) -> Iterator[list[list[str]]]:
         stack.enter_context(daemon(program, ["127.0.0.1:0"], enforced))
         free = ["--key", str(folder / "plain")]
         address = stack.enter_context(daemon(program, ["127.0.0.1:0"], free))[0]
-        yield [
-            [*key, "--server", address],
-            [*key, "--pool", url, "--accelerators", "1", "--wait", "10s", "--require"],
-        ]
+        pool = [*key, "--pool", url, "--accelerators", "1"]
+        yield [[*key, "--server", address], pool, [*pool, "--wait", "10s", "--require"]]
 
 
 def _job_ms(folder: Path, options: Sequence[str], products: int) -> float:

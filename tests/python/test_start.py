@@ -92,7 +92,10 @@ def runner(native: paths.Native, tmp_path: Path) -> Runner:
         ("run --accelerators 1 true", None),  # of which pool
         ("run --pool http://127.0.0.1:1 --accelerators 0 true", None),
         ("run --pool http://127.0.0.1:1 --accelerators 1..4 true", None),
-        ("run --pool http://127.0.0.1:1 --accelerators 1 true", None),  # nobody answers there
+        # Nobody answers there.
+        ("run --pool http://127.0.0.1:1 --accelerators 2 true", None),
+        ("run --pool http://127.0.0.1:1 --accelerators 1 --require true", None),
+        ("run --pool http://127.0.0.1:1 --accelerators 1 --wait 0 true", None),
         ("run --pool http://127.0.0.1:1 --require true", None),
         ("run --pool http://127.0.0.1:1 --wait 3s true", None),
     ],

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.end_to_end
 
 CASES = {
     "pool": ["acquire p50", "acquire p99", "page", "manager's cores", "manager's memory"],
-    "pool_job": ["with --server", "under the pool"],
+    "pool_job": ["with --server", "under the pool", "with --wait --require"],
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -149,6 +150,36 @@ def test_ranks_share_a_lease(
     assert len(calls) == 3 and min(calls) > 0
     servers = sorted(one.server for one in processes)
     assert set(servers) == {pool.daemon.address, second.address}
+    second.stop()
+
+
+PRINT_OUTER_DEVICE = """
+import json, os
+with open(os.environ["OUTBOARD_LEASE_ANSWER"]) as file:
+    print(json.load(file)["handles"][0]["addresses"][0])
+"""
+
+
+def test_a_command_in_a_command_has_its_own_lease(
+    pool: Pool, tmp_path: Path, native: paths.Native, outboard: Outboard
+) -> None:
+    second = Daemon(native, "n2", "--pool", pool.manager.url)
+    second.wait_until_free(pool.client)
+    short = [str(native.root / "bin" / "outboard-run"), "run", "--accelerators", "1"]
+    whole = [sys.executable, "-m", "outboard", "run", "--accelerators", "1..2", "--mode", "remote"]
+    environment = clean_environment(
+        OUTBOARD_REPORT=f"dir:{tmp_path}", OUTBOARD_NATIVE_DIR=str(native.root), **pool.variables
+    )
+    done = subprocess.run(
+        [*short, "--", *whole, "--", sys.executable, "-c", PRODUCT + PRINT_OUTER_DEVICE],
+        env=environment, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    processes = [one for one in counters.read_folder(tmp_path)[0] if one.routines]
+    assert sum(int(row.remote) for one in processes for row in one.routines) > 0, done.stderr
+    assert {one.server for one in processes} == {pool.daemon.address, second.address} - {
+        done.stdout.strip()
+    }
     second.stop()
 
 

@@ -108,10 +108,50 @@ def test_the_short_way_holds_them_too(
     assert leases(client) == []
     # A request that was not granted leaves nothing in the queue.
     client.ask("PUT", "/v1/leases/others", {"count": 2, "ttl_s": 60})
-    words = native_run(native, manager, "1", "--", "true")
+    words = native_run(native, manager, "1", "--require", "--", "true")
     assert subprocess.run(words, check=False).returncode == 1
     assert [row["id"] for row in leases(client)] == ["others"]
     client.ask("DELETE", "/v1/leases/others")
+
+
+WAIT_FOR_ANSWER = """
+import json, os, pathlib, time
+file = pathlib.Path(os.environ["OUTBOARD_LEASE_ANSWER"])
+while not file.exists():
+    time.sleep(0.01)
+answer = json.loads(file.read_text())
+print(os.environ["OUTBOARD_LEASE"], answer["state"] or None, len(answer["handles"]))
+"""
+
+
+def test_a_command_begins_before_its_accelerator_is_there(
+    native: Native, client: PoolClient, manager: Manager, tmp_path: Path
+) -> None:
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        environment = {"TMPDIR": str(tmp_path)}
+        done = subprocess.run(
+            words, env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert list(tmp_path.iterdir()) == []
+        return done
+
+    words = native_run(native, manager, "1", "--", sys.executable, "-c", WAIT_FOR_ANSWER)
+    done = run(*words)
+    lease, state, handles = done.stdout.split()
+    assert (state, handles, done.stderr) == ("held", "1", "")
+    with pytest.raises(PoolError, match="released"):
+        client.ask("GET", f"/v1/leases/{lease}")
+    # It goes on without one, and leaves nothing in the queue.
+    client.ask("PUT", "/v1/leases/strangers", {"count": 2, "ttl_s": 60})
+    done = run(*words)
+    assert done.stdout.split()[1:] == ["None", "0"]
+    assert "no accelerators are free" in done.stderr
+    assert [row["id"] for row in leases(client)] == ["strangers"]
+    client.ask("DELETE", "/v1/leases/strangers")
+    gone = [word.replace(manager.url, "http://127.0.0.1:1") for word in words]
+    done = run(*gone)
+    assert done.stdout.split()[1:] == ["None", "0"]
+    assert "127.0.0.1:1" in done.stderr and "without accelerators" in done.stderr
 
 
 @pytest.mark.slow
@@ -172,7 +212,7 @@ def test_without_accelerators_the_command_runs_locally(
     client: PoolClient, manager: Manager, outboard: Outboard, fake_native: dict[str, str]
 ) -> None:
     client.ask("PUT", "/v1/leases/all", {"count": 2, "ttl_s": 60})
-    pool = ["run", "--pool", manager.url, "--accelerators", "1"]
+    pool = ["run", "--pool", manager.url, "--accelerators", "1..2"]
     script = "import os; print(os.environ['OUTBOARD_MODE'])"
     done = outboard(*pool, "--", sys.executable, "-c", script, environment=fake_native)
     assert (done.returncode, done.stdout) == (0, "off\n")
@@ -184,7 +224,7 @@ def test_without_accelerators_the_command_runs_locally(
     words = ["run", "--pool", manager.url, "--accelerators", "1..4", "--wait", "20s", "--"]
     done = outboard(*words, sys.executable, "-c", PRINT, environment=fake_native)
     assert done.stdout == "None auto\n", done.stderr
-    gone = ["run", "--pool", "http://127.0.0.1:1", "--accelerators", "1", "--"]
+    gone = ["run", "--pool", "http://127.0.0.1:1", "--accelerators", "1..2", "--"]
     done = outboard(*gone, sys.executable, "-c", script, environment=fake_native)
     assert (done.returncode, done.stdout) == (0, "off\n")
     assert "does not answer" in done.stderr
