@@ -396,7 +396,7 @@ TEST_P(ApiDaemonTest, CommandsLeaveThoughNobodySendsThem) {
 
 TEST_P(ApiDaemonTest, AnIdleSessionStaysOpen) {
   daemon::ServerConfig config;
-  config.longest_idle = seconds(1);
+  config.longest_idle = seconds(3);
   const InProcessDaemon daemon(GetParam(), one(null_device()), config);
   const ob_device device = open(daemon.address());
   ob_queue queue = nullptr;
@@ -406,7 +406,7 @@ TEST_P(ApiDaemonTest, AnIdleSessionStaysOpen) {
   const double value = 2.5;
   ASSERT_TRUE(succeeds(ob_write(queue, {memory, 0}, &value, 8, OB_CAPTURE)));
   ASSERT_TRUE(succeeds(ob_queue_synchronize(queue, OB_FOREVER, nullptr)));
-  std::this_thread::sleep_for(milliseconds(2500));
+  std::this_thread::sleep_for(seconds(7));
   double back = 0;
   EXPECT_TRUE(succeeds(ob_read(queue, &back, {memory, 0}, 8, OB_WAIT)));
   EXPECT_EQ(back, value);

@@ -258,9 +258,9 @@ class ApiSeveralLossTest : public testing::TestWithParam<const char*> {};
 TEST_P(ApiSeveralLossTest, ALostDaemonLeavesTheOperands) {
   constexpr std::int64_t n = 512;
   const std::string routine = GetParam();
-  // Null devices take the time of about a second.
-  const InProcessDaemon stays(Transport::shm, one(null_device(1 << 28, 0.05)));
-  auto ends = std::make_unique<InProcessDaemon>(Transport::shm, one(null_device(1 << 28, 0.05)));
+  // Null devices take the time of some seconds.
+  const InProcessDaemon stays(Transport::shm, one(null_device(1 << 28, 0.02)));
+  auto ends = std::make_unique<InProcessDaemon>(Transport::shm, one(null_device(1 << 28, 0.02)));
   std::array<ob_device, 2> devices{};
   ASSERT_TRUE(succeeds(ob_device_open(stays.address().c_str(), nullptr, &devices[0])));
   ASSERT_TRUE(succeeds(ob_device_open(ends->address().c_str(), nullptr, &devices[1])));

@@ -127,7 +127,7 @@ TEST_P(RemoteDeviceTest, ARefusalForTheSakeOfOthersBreaksNothing) {
   const InProcessDaemon bounded(
       GetParam(),
       test::one(require(null::create(
-          {.memory_bytes = kMemoryBytes, .rate_gflops = 0.02, .longest_command_s = 0.05}))));
+          {.memory_bytes = kMemoryBytes, .rate_gflops = 0.01, .longest_command_s = 0.05}))));
   struct Client {
     std::unique_ptr<RemoteDevice> device;
     QueueId queue;

@@ -72,12 +72,12 @@ class Multiplier {
   RawClient client;
 };
 
-// 100 kFLOP/s: a product of order 24 takes 280 ms, one of order 4 takes 1.3 ms.
+// 50 kFLOP/s: a product of order 24 takes 560 ms, one of order 4 takes 2.6 ms.
 std::unique_ptr<daemon::Server> serve_slowly(double longest_command_s) {
   return require(
       daemon::Server::create({.listen = {"127.0.0.1:0"}},
                              one(require(null::create({.memory_bytes = 1 << 20,
-                                                       .rate_gflops = 1e-4,
+                                                       .rate_gflops = 5e-5,
                                                        .longest_command_s = longest_command_s})))));
 }
 
@@ -94,7 +94,7 @@ TEST(LimitsTest, WorkThatWaitsForItsTurnSaysHowLong) {
   const wire::Outcome waited = second.answer();
   EXPECT_EQ(waited.code, Code::ok);
   EXPECT_GT(waited.waited_ns, 1'000'000u);
-  EXPECT_GE(waited.compute_ns, 270'000'000u);
+  EXPECT_GE(waited.compute_ns, 540'000'000u);
   second.ask();
   EXPECT_EQ(second.answer().waited_ns, 0u);  // the daemon reports it once
 }
@@ -293,7 +293,7 @@ TEST(LimitsTest, PlansCountAsMemoryOfTheHost) {
 }
 
 TEST(LimitsTest, AnUnusedConnectionIsClosed) {
-  const auto server = serve({.longest_idle = std::chrono::seconds(1)});
+  const auto server = serve({.longest_idle = std::chrono::seconds(4)});
   RawClient client(server->addresses().front());
   client.shake_hands();
   client.command(Opcode::create_queue, kQueue);

@@ -164,7 +164,7 @@ void panel_checks() {
 void panel_patience() {
   for (const api::Mode mode : kFixedModes) {
     std::string report;
-    api::Options options{.mode = mode, .patience = std::chrono::milliseconds(200)};
+    api::Options options{.mode = mode, .patience = std::chrono::seconds(1)};
     options.on_stuck = [](const char* text, void* to) { *static_cast<std::string*>(to) = text; };
     options.context = &report;
     api::Runtime runtime(MPI_COMM_WORLD, options);

@@ -128,9 +128,9 @@ def test_a_lease_without_commands_is_kept(pool: Pool) -> None:
     pool.run("""
 import time
 seen = []
-with device.Lease(device.Request(exclusive=True, wait_s=20, seconds=3)) as lease:
+with device.Lease(device.Request(exclusive=True, wait_s=20, seconds=6)) as lease:
     lease.watch(lambda what, one: seen.append(what))
-    time.sleep(10)
+    time.sleep(15)
     assert seen == [], seen
     first, = lease.devices
     product(first)
@@ -140,7 +140,7 @@ with device.Lease(device.Request(exclusive=True, wait_s=20, seconds=3)) as lease
 def test_a_lease_is_kept_while_its_daemon_stands_still(pool: Pool) -> None:
     """Nobody but the holder itself can tell the manager that it is alive."""
     process = pool.start("""
-lease = device.Lease(device.Request(exclusive=True, wait_s=20, seconds=3))
+lease = device.Lease(device.Request(exclusive=True, wait_s=20, seconds=6))
 print("held", flush=True)
 sys.stdin.readline()
 lease.close()
@@ -148,7 +148,7 @@ lease.close()
     assert read_line(process) == "held\n"
     pool.daemon.process.send_signal(signal.SIGSTOP)
     try:
-        time.sleep(8)
+        time.sleep(13)
         assert len(pool.held()) == 1
     finally:
         pool.daemon.process.send_signal(signal.SIGCONT)
