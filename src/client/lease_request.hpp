@@ -18,7 +18,8 @@ namespace ob::client {
 struct LeaseSource {
   std::string id;       ///< empty: the process takes a lease of its own when it asks
   std::string manager;  ///< its URL
-  std::string answer;   ///< the file of pool::take_over(), before the first question; empty: none
+  /// The file of pool::take_over(), before the first question. Empty: none.
+  std::string answer = {};
   /// The most that an own lease asks for. Of a lease that is named, the devices of each rank.
   std::size_t devices = 1;
   /// The processes of an MPI program share a lease that is named: each has other devices of it, or,
@@ -58,7 +59,8 @@ class LeaseRequest {
   Status in_use() const;
 
   const LeaseSource source_;
-  std::string id_;  // empty: the next question takes a lease
+  std::string id_;           // empty: the next question takes a lease
+  bool has_waited_ = false;  // for an answer from `outboard run`
   bool is_handed_over_ = false;
 };
 

@@ -36,7 +36,9 @@ constexpr double kAutomaticGateFlop = 1e6;
 
 // Nothing if it is that of another lease: of an `outboard run` further out.
 std::string answer_of(const Config& config) {
-  return config.lease_answer.ends_with("/" + config.lease) ? config.lease_answer : std::string();
+  const std::size_t name = config.lease_answer.rfind('/') + 1;
+  const bool is_its_own = config.lease_answer.compare(name, std::string::npos, config.lease) == 0;
+  return is_its_own ? config.lease_answer : std::string();
 }
 
 client::ConnectionCache::Config connections_of(const Config& config) {
@@ -53,7 +55,6 @@ client::ConnectionCache::Config connections_of(const Config& config) {
     const double faster = 1e-9 * kClearlyLess * own_daemon_rate(config.own_kernels);
     wanted.lease = {.id = {},
                     .manager = config.pool_url,
-                    .answer = {},
                     .devices = config.devices,
                     .rank = {},
                     .least_gflops = config.pool_gflops.value_or(faster)};

@@ -38,7 +38,7 @@ std::string to_json(const LeaseState& lease, Clock::time_point asked) {
   return json.end().end().text();
 }
 
-bool is_there(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+bool may(int access, const std::string& path) { return ::access(path.c_str(), access) == 0; }
 
 Result<LeaseState> read_answer(const std::string& file) {
   std::ifstream from(file, std::ios::binary);
@@ -70,9 +70,10 @@ Status hand_over(const std::string& file, const LeaseState& lease, Clock::time_p
 
 Result<LeaseState> take_over(const std::string& file, transport::Deadline deadline) {
   const std::string folder = file.substr(0, file.rfind('/'));
-  while (!is_there(file)) {
-    if (!is_there(folder)) {
-      return Status(Code::unavailable, "the command that acquired the lease has ended");
+  while (!may(R_OK, file)) {
+    if (!may(X_OK, folder)) {
+      return Status(Code::unavailable,
+                    "`outboard run` has ended, is on another machine, or is of another user");
     }
     if (Clock::now() >= deadline) {
       return Status(Code::deadline_exceeded, "the manager has not answered `outboard run` yet");

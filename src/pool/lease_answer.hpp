@@ -19,7 +19,8 @@ namespace ob::pool {
 Status hand_over(const std::string& file, const LeaseState& lease,
                  std::chrono::steady_clock::time_point asked);
 
-/// Takes the lease over as it is now. Waits for the file as long as its folder exists.
+/// Takes the lease over as it is now. Waits for the file as long as the process may enter its
+/// folder.
 /// Errors: fenced if there is no lease; deadline_exceeded; unavailable if there will be no answer,
 /// so that the manager must be asked
 Result<LeaseState> take_over(const std::string& file, transport::Deadline deadline);

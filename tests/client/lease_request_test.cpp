@@ -207,6 +207,15 @@ TEST(LeaseOfTheCommand, IsDividedByTheManager) {
   EXPECT_NE(run.script.requests[0].find("rank=3"), std::string::npos) << run.script.requests[0];
 }
 
+TEST(LeaseOfTheCommand, IsAskedForWhereNoAnswerComes) {
+  LeaseOfTheCommand run({lease_answer("held", "n/0", 30'000)});
+  EXPECT_EQ(run.ticket().status().code(), Code::deadline_exceeded);
+  EXPECT_EQ(run.manager.requests(), 0);
+  const auto ticket = run.ticket();
+  ASSERT_TRUE(ticket.ok()) << ticket.status().message();
+  EXPECT_EQ(ticket->token, "of n/0");
+}
+
 // A rank on another machine may ask before `outboard run` has asked.
 TEST(LeaseOfTheCommand, ComesLaterThanARankElsewhere) {
   const std::string unknown = refusal("404 Not Found", "unknown");

@@ -3,6 +3,8 @@
 #include "pool/lease_answer.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -88,6 +90,24 @@ TEST_F(LeaseAnswer, IsWaitedFor) {
 TEST_F(LeaseAnswer, NeverComesWithoutItsFolder) {
   EXPECT_EQ(take_over(folder_.file("gone/lease"), soon()).status().code(), Code::unavailable);
   EXPECT_FALSE(hand_over(folder_.file("gone/lease"), lease(), Clock::now()).ok());
+}
+
+TEST_F(LeaseAnswer, IsNotWaitedForByAnotherUser) {
+  if (::geteuid() == 0) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const bool is_other = ::setresuid(65534, 65534, 65534) == 0;
+      const bool asks = take_over(file_, soon()).status().code() == Code::unavailable;
+      ::_exit(is_other && asks ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    return;
+  }
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms::owner_read);
+  EXPECT_EQ(take_over(file_, soon()).status().code(), Code::unavailable);
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms::owner_all);
 }
 
 TEST_F(LeaseAnswer, MayBeDamaged) {
