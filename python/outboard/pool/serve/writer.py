@@ -58,7 +58,8 @@ class Job:
 class Writer(threading.Thread):
     """Answers are delivered when all that they tell is stored.
 
-    `deliver` gets the notices of a commit with its revision, in the event loop, before the answers.
+    `deliver` gets the notices of a commit with its revision, in the event loop. Whoever waits for
+    an answer goes on before those who wait for a notice, and after both are delivered.
     `fail` is called in the event loop after an error: memory may then be ahead of the store, and
     the process must end. `watch` gets the commands of a batch, the changed rows, and
     the seconds of its commit. `history` gets all that happens to the state.
@@ -190,7 +191,6 @@ class Writer(threading.Thread):
         except StoreError as error:
             self._fail(error)
             return
-        self._deliver(notices, rev)
         for future, value in answers:
             if future.done():  # whoever asked has gone
                 continue
@@ -198,6 +198,7 @@ class Writer(threading.Thread):
                 future.set_exception(value)
             else:
                 future.set_result(value)
+        self._deliver(notices, rev)
 
 
 def _shown(show: Show, value: Any, state: State) -> Any:
