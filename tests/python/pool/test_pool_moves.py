@@ -25,6 +25,7 @@ class Pool:
         self.folder, self.outboard = folder, outboard
         self.manager = Manager(folder / "m", EVERYBODY, None, *state)
         self.client = self.manager.client()
+        self.wait_until_it_leads()
         self.daemon = Daemon(native, "n1", "--devices", "2", "--pool", self.manager.url)
         for device in (0, 1):
             self.daemon.wait_until_free(self.client, device)
@@ -59,8 +60,11 @@ class Pool:
         assert "with 1 held leases" in said
         self.manager.options = ("--state", state, *options)
         self.manager.start()
-        until(lambda: self.client.raw("GET", "/readyz")[0] == 200, "the manager leads")
+        self.wait_until_it_leads()
         return late
+
+    def wait_until_it_leads(self) -> None:
+        until(lambda: self.client.raw("GET", "/readyz")[0] == 200, "the manager leads")
 
 
 def test_a_pool_moves_while_a_program_computes(
