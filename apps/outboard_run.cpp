@@ -143,10 +143,10 @@ int run_command(const std::vector<std::string>& command, const SignalsHeld& sign
 }
 
 // A command that may run without accelerators begins while its only one is acquired.
-// Fewer than several are for the whole command line to ask for.
+// Where it wants several, the whole command line may ask for fewer.
 bool begins_without(const RunRequest& request) {
   const bool calls = request.mode == "auto" || request.mode == "remote";
-  return request.accelerators == 1 && !request.may_wait && calls;
+  return request.accelerators == 1 && !request.begins_with_them && calls;
 }
 
 // Returns the exit status; nothing if the command was not started, because its accelerators are not

@@ -104,7 +104,7 @@ bool read_pool(const Words& found, RunRequest& request) {
   request.accelerators = count_of(*count);
   if (request.accelerators == 0 || request.pool.empty()) return false;
   if (wait != nullptr && !is_time(*wait)) return false;
-  request.may_wait = wait != nullptr || found.option("--require") != nullptr;
+  request.begins_with_them = wait != nullptr || found.option("--require") != nullptr;
   request.servers.clear();  // which go before a lease
   return found.option("--server") == nullptr;
 }

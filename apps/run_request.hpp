@@ -16,7 +16,7 @@ struct RunRequest {
   std::string key;                   ///< the folder of the client's key; empty: none is named
   std::string pool;                  ///< the URL of the manager of a pool; empty: none is named
   std::size_t accelerators = 0;      ///< of the pool; the command holds them while it runs
-  bool may_wait = false;             ///< for them; or the command does not run without them
+  bool begins_with_them = false;     ///< not before it has them, or not at all: --wait, --require
   bool has_lease = false;            ///< OUTBOARD_LEASE names a lease
   std::vector<std::string> command;
 
