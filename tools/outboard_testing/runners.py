@@ -38,6 +38,8 @@ def pytest(root: Path, folder: Path, *, without: Sequence[str]) -> Tally:
     junit.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "-ra", f"--junitxml={junit}"]
     command += ["-n", str(default_jobs()), "--dist", "loadscope"]  # servers of a file start once
+    # With another worker in place of one that died, a run was seen to wait for ever.
+    command.append("--max-worker-restart=0")
     marks = [mark for mark in without if mark in _MARKS]
     if marks:
         command += ["-m", " and ".join(f"not {mark}" for mark in marks)]
