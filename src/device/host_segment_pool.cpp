@@ -2,14 +2,14 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <exception>
 #include <iterator>
 #include <utility>
+
+#include "base/thread_priority.hpp"
 
 namespace ob {
 namespace {
@@ -21,7 +21,7 @@ constexpr std::uint64_t kPieceBytes = 4 << 20;
 // times.
 void be_modest() noexcept {
   constexpr int kNice = 10;
-  (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);
+  set_thread_nice(kNice);
   (void)::pthread_setname_np(::pthread_self(), "ob-clean");
 }
 

@@ -1,8 +1,5 @@
 #include "offload/prefetcher.hpp"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -14,6 +11,7 @@
 #include "algorithms/residency/placed_operand.hpp"
 #include "base/host_scratch.hpp"
 #include "base/quiet_thread.hpp"
+#include "base/thread_priority.hpp"
 #include "offload/one_device.hpp"
 
 namespace ob::offload {
@@ -130,7 +128,7 @@ bool Prefetcher::step(Job& job) {
 }
 
 void Prefetcher::run(Job& job) noexcept {
-  (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kLowestPriority);
+  set_thread_nice(kLowestPriority);
   try {
     while (!closed_ && step(job)) {
     }

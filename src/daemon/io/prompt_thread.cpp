@@ -3,13 +3,14 @@
 #include <link.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdint>
+
+#include "base/thread_priority.hpp"
 
 namespace ob::daemon {
 namespace {
@@ -48,8 +49,7 @@ int lock_code(dl_phdr_info* object, std::size_t, void* addresses) {
 }  // namespace
 
 void make_thread_prompt() noexcept {
-  const auto thread = static_cast<id_t>(::syscall(SYS_gettid));
-  (void)::setpriority(PRIO_PROCESS, thread, kNice);
+  set_thread_nice(kNice);
   // This program's code, and the system library's.
   std::array<std::uintptr_t, 2> code{reinterpret_cast<std::uintptr_t>(&make_thread_prompt),
                                      reinterpret_cast<std::uintptr_t>(&::sendmsg)};
