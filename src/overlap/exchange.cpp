@@ -12,6 +12,11 @@ namespace ob::overlap {
 namespace {
 
 constexpr std::size_t kCacheLine = 64;
+// MPI sends messages of this size when the receiver has asked for them. A receive that is started
+// before our send may let the other side begin with its message, and with MPICH over TCP its
+// request for ours then waits behind all of it: both directions follow each other. Smaller messages
+// need their receives first, since they leave at once.
+constexpr std::size_t kAskedFor = 64 << 10;
 
 std::size_t padded(std::size_t bytes) { return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine; }
 
@@ -36,6 +41,8 @@ Exchange::Exchange(std::vector<Message> messages, bool late_unpack, Trace* trace
   const auto sends = std::stable_partition(messages_.begin(), messages_.end(),
                                            [](const Message& m) { return !m.sends; });
   receives_ = std::size_t(sends - messages_.begin());
+  sends_first_ =
+      std::any_of(sends, messages_.end(), [](const Message& m) { return m.bytes() >= kAskedFor; });
   requests_.assign(messages_.size(), MPI_REQUEST_NULL);
   indices_.resize(messages_.size());
   statuses_.resize(messages_.size());
@@ -142,6 +149,7 @@ bool Exchange::open(std::size_t message) const noexcept {
 
 Status Exchange::start() {
   if (trace_ != nullptr) std::fill_n(times_.begin(), receives_, MessageTimes{now_ns(), 0});
+  if (sends_first_) OB_RETURN_IF_ERROR(start_released());
   if (receives_ > 0)
     OB_RETURN_IF_ERROR(mpi_status("MPI_Startall", MPI_Startall(int(receives_), requests_.data())));
   return advance().status();

@@ -62,6 +62,7 @@ class Exchange {
   bool any_held() const noexcept;
 
   /// Starts the receives and the released sends, and tests once: MPICH may start nothing before.
+  /// Long sends are started before the receives.
   Status start();
   /// Starts sends that were released since, and tests. Returns true if a message was completed.
   Result<bool> advance();
@@ -104,6 +105,7 @@ class Exchange {
   Trace* trace_;
   std::vector<MessageTimes> times_;  ///< empty without a trace
   std::size_t receives_ = 0;
+  bool sends_first_ = false;
   std::unique_ptr<std::byte[]> memory_;
   std::vector<std::byte*> buffers_;  ///< null for messages in place
   std::int64_t bytes_ = 0;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/quiet_thread.hpp"
+#include "base/thread_priority.hpp"
 #include "overlap/clock.hpp"
 #include "overlap/cores.hpp"
 
@@ -22,6 +23,8 @@ constexpr std::int64_t kShortNap = 20'000;
 // more to the switches than they gain, and during longer ones than 2 ms the socket runs empty.
 constexpr std::int64_t kLeastNap = 200'000;
 constexpr std::int64_t kMostNap = 2'000'000;
+// The proxy moves messages as soon as its nap ends, also where others compute on its core.
+constexpr std::uint64_t kSlice = 100'000;
 constexpr double kSocketBytes = 256 * 1024;  ///< what the kernel sends without a call of MPI
 
 }  // namespace
@@ -61,6 +64,7 @@ void Proxy::await(const Run& run, bool (Run::*reached)() const noexcept,
 void Proxy::work() {
   ::prctl(PR_SET_NAME, "ob-overlap");
   ::prctl(PR_SET_TIMERSLACK, 1000);  // the kernel's 50 us would double the short naps
+  set_thread_slice(kSlice);
   if (core_ >= 0) pin_to_core(core_);
   if (timeline_.trace() != nullptr)
     timeline_.trace()->name_thread(number_ == 0 ? "proxy" : "proxy " + std::to_string(number_ + 1));

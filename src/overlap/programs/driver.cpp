@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "base/quiet_thread.hpp"
+#include "base/thread_priority.hpp"
 #include "overlap/clock.hpp"
 
 namespace ob::overlap {
@@ -17,6 +18,8 @@ constexpr std::int64_t kShortNap = 10'000;
 // On a shared core each nap costs the program about 17 us of switches, and during a longer one the
 // sockets run empty (docs/decisions/0068-overlap-unmodified-programs.md).
 constexpr std::int64_t kLongNap = 1'000'000;
+// The thread looks as soon as its nap ends, also where the program computes on its core.
+constexpr std::uint64_t kSlice = 100'000;
 // A look at requests takes far less, also on a busy machine.
 constexpr std::int64_t kLastLook = 1'000'000'000;
 
@@ -55,6 +58,7 @@ void Driver::stop_at_exit() noexcept {
 void Driver::run() {
   ::prctl(PR_SET_NAME, "ob-overlap");
   ::prctl(PR_SET_TIMERSLACK, 1000);  // the kernel's 50 us would multiply the short naps
+  set_thread_slice(kSlice);
   while (!stop_.load(std::memory_order_acquire)) {
     const std::uint32_t seen = bell_.rings();
     if (operations_.moving() == 0 || !enabled_.load(std::memory_order_relaxed)) {
