@@ -206,7 +206,7 @@ void HeldLease::give_back_at_exit() noexcept {
     auto manager = this->manager();
     const auto deadline = Clock::now() + kMostAtExit;
     for (const std::string& id : ids) {
-      if (manager.ok()) (void)manager->release(id, deadline);
+      if (manager.ok()) (void)manager->release_early(id, deadline);
     }
   } catch (...) {  // no memory: the lease ends by itself
   }

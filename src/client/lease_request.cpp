@@ -96,7 +96,7 @@ void LeaseRequest::give_back(const std::shared_ptr<const transport::Security>& s
                              transport::Deadline deadline) {
   if (!is_own() || id_.empty()) return;
   auto manager = pool::LeaseClient::at(source_.manager, security);
-  if (manager.ok()) (void)manager->release(id_, deadline);
+  if (manager.ok()) (void)manager->release_early(id_, deadline);
   id_.clear();
 }
 

@@ -78,4 +78,8 @@ Status LeaseClient::release(std::string_view id, transport::Deadline deadline) {
   return ask("DELETE", path_of(id), {}, deadline).status();
 }
 
+Status LeaseClient::release_early(std::string_view id, transport::Deadline deadline) {
+  return ask("DELETE", path_of(id) + "?early=1", {}, deadline).status();
+}
+
 }  // namespace ob::pool

@@ -54,8 +54,11 @@ class LeaseClient {
                          transport::Deadline deadline);
   /// Gives one device back.
   Status shrink(std::string_view id, std::string_view device, transport::Deadline deadline);
-  /// Gives all devices back.
+  /// Gives all devices back. They stay given back if the manager dies then.
   Status release(std::string_view id, transport::Deadline deadline);
+  /// Gives all devices back, for those who are about to end. The manager answers before it stores
+  /// that, and tells no error of it. If it dies then, the lease ends after its lease time.
+  Status release_early(std::string_view id, transport::Deadline deadline);
 
  private:
   explicit LeaseClient(std::unique_ptr<ManagerLink> link) : link_(std::move(link)) {}

@@ -94,6 +94,7 @@ TEST(OwnLease, IsTakenAndGivenBack) {
   EXPECT_EQ(own.script.verbs(), "PUT DELETE ");
   EXPECT_EQ(id_of(own.script.requests[0]).size(), 32U);
   EXPECT_EQ(id_of(own.script.requests[0]), id_of(own.script.requests[1]));
+  EXPECT_NE(own.script.requests[1].find("?early=1 "), std::string::npos) << own.script.requests[1];
   EXPECT_EQ(own.ticket(Asking::never).status().code(), Code::declined);
 }
 

@@ -133,4 +133,5 @@ class Hold:
 
     def _release(self) -> None:
         with contextlib.suppress(OutboardError):  # it ends by itself after its lease time
-            self._client.ask("DELETE", f"/v1/leases/{name_in_path(self.id)}")
+            path = f"/v1/leases/{name_in_path(self.id)}"
+            self._client.ask("DELETE", path, query={"early": "1"})

@@ -128,13 +128,13 @@ class EtcdCluster:
 
 
 class HoldingProxy(ThreadingHTTPServer):
-    """Passes requests on to a member of etcd. Holds those that read below a word of a key while
-    `holds` is set; `held` tells that there was one."""
+    """Passes requests on to a member of etcd. While `holds` is set, it holds those of a path, which
+    may have to name a key with a word in it; `held` tells that there was one."""
 
     daemon_threads = True
 
-    def __init__(self, member: Member, word: bytes) -> None:
-        self.member, self.word = member, word
+    def __init__(self, member: Member, path: str, word: bytes = b"") -> None:
+        self.member, self.path, self.word = member, path, word
         self.holds, self.held, self.goes_on = (threading.Event() for _ in range(3))
         super().__init__(("127.0.0.1", 0), _Passing)
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -152,7 +152,7 @@ class _Passing(BaseHTTPRequestHandler):
         proxy = self.server
         data = self.rfile.read(int(self.headers["content-length"]))
         key = base64.b64decode(json.loads(data).get("key", ""))
-        if self.path.endswith("/range") and proxy.word in key and proxy.holds.is_set():
+        if self.path.endswith(proxy.path) and proxy.word in key and proxy.holds.is_set():
             proxy.held.set()
             proxy.goes_on.wait()
         request = urllib.request.Request(proxy.member.url + self.path, data)

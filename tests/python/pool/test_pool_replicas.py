@@ -309,7 +309,7 @@ def test_etcd_is_away_and_comes_back(site: Site, daemons: list[FakeDaemon]) -> N
 def test_slow_reads_of_the_record_hold_nobody_else_back(tmp_path: Path) -> None:
     """While etcd does not answer such reads, many of them, the leader grants and tells."""
     with etcd_cluster(tmp_path / "etcd", 1) as etcd:
-        proxy = HoldingProxy(etcd.members[0], b"/audit/")
+        proxy = HoldingProxy(etcd.members[0], "/range", b"/audit/")
         state = ("--state", f"etcd://127.0.0.1:{proxy.port}/slow")
         manager = Manager(tmp_path / "m", EVERYBODY, None, *state, "--signing-keys",
                           str(tmp_path / "keys"))  # fmt: skip
@@ -348,6 +348,48 @@ def test_slow_reads_of_the_record_hold_nobody_else_back(tmp_path: Path) -> None:
             proxy.goes_on.set()
             verbs = [r["verb"] for r in client.ask("GET", "/v1/audit")["records"]]
             assert verbs.count("grant") == 12
+        assert manager.stop() == 0
+        proxy.shutdown()
+        proxy.server_close()
+
+
+def test_an_early_release_is_answered_before_it_is_stored(tmp_path: Path) -> None:
+    with etcd_cluster(tmp_path / "etcd", 1) as etcd:
+        proxy = HoldingProxy(etcd.members[0], "/txn")
+        state = ("--state", f"etcd://127.0.0.1:{proxy.port}/early")
+        manager = Manager(tmp_path / "m", EVERYBODY, None, *state, "--signing-keys",
+                          str(tmp_path / "keys"))  # fmt: skip
+        client = manager.client()
+        _wait(lambda: client.raw("GET", "/readyz")[0] == 200)
+        with running(client, "n1", devices=2):
+            for lease in ("early", "usual"):
+                assert client.ask("PUT", f"/v1/leases/{lease}", {})["state"] == "held"
+            statuses: dict[str, int] = {}
+
+            def delete(target: str) -> None:
+                statuses[target] = manager.client().raw("DELETE", target, None, 120)[0]
+
+            proxy.holds.set()
+            # At most 256 of them wait for the store. Then they wait like all others.
+            for lease in ("early", *(f"none{number}" for number in range(255))):
+                delete(f"/v1/leases/{lease}?early=1")
+            assert set(statuses.values()) == {202}
+            assert proxy.held.wait(60)
+            late = ("/v1/leases/usual", "/v1/leases/none?early=1")
+            asking = [threading.Thread(target=delete, args=(target,)) for target in late]
+            for thread in asking:
+                thread.start()
+            time.sleep(0.5)
+            assert len(statuses) == 256
+            proxy.holds.clear()
+            proxy.goes_on.set()
+            for thread in asking:
+                thread.join()
+            assert [statuses[target] for target in late] == [204, 404]
+            for lease in ("early", "usual"):
+                with pytest.raises(PoolError) as over:
+                    client.ask("GET", f"/v1/leases/{lease}")
+                assert over.value.name == "lease-over"
         assert manager.stop() == 0
         proxy.shutdown()
         proxy.server_close()

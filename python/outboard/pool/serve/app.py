@@ -173,7 +173,7 @@ def _decode(decoder: msgspec.json.Decoder[Any], raw: bytes) -> Any:
 
 async def _send(scope: Scope, response: Response, send: Send) -> None:
     headers = [*_HEADERS, *response.headers]
-    if response.status != 204:
+    if response.body or response.stream is not None:
         headers.append((b"content-type", response.type.encode()))
     if response.stream is None:
         if response.status != 204:

@@ -213,6 +213,8 @@ async def release(manager: Manager, exchange: Exchange) -> Response:
             return Revoke(peer.holder, lease_id)
         return _mine(peer, lease_id, lambda holder: Release(lease_id, holder))(state)
 
+    if exchange.text("early") == "1" and manager.start(make):
+        return Response(202)
     await manager.do(make)
     return nothing()
 

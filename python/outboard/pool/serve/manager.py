@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -23,6 +24,8 @@ from outboard.pool.store.base import Store, StoreError
 from outboard.pool.tokens import Signer
 
 MOST_POLLS = 256  # of one holder at a time
+_MOST_UNWAITED = 256  # their clients could send more meanwhile, faster than the store takes them
+_log = logging.getLogger("outboard.pool")
 
 
 class Manager:
@@ -44,6 +47,7 @@ class Manager:
         self.stopping = False
         self.minutes = Minutes()
         self._polls: dict[str, int] = {}
+        self._unwaited = 0  # commands of start() that are not stored yet
         self.reader = ThreadPoolExecutor(1, "reader")  # of a remote store, and of backups
 
     def now_ms(self) -> int:
@@ -67,6 +71,20 @@ class Manager:
         if isinstance(value, Problem):
             raise RefusedError(value)
         return value
+
+    def start(self, make: Command | Callable[[State], Any]) -> bool:
+        """As do(), and nobody waits for the answer, or learns of a problem. What is asked later
+        sees the effect. Returns False, and does nothing, if too many of these are under way."""
+        if self._unwaited >= _MOST_UNWAITED:
+            return False
+        self._unwaited += 1
+        self.writer.do(make).add_done_callback(self._over)
+        return True
+
+    def _over(self, job: asyncio.Future[Any]) -> None:
+        self._unwaited -= 1
+        if not job.cancelled() and (error := job.exception()) is not None:
+            _log.error("a command that nobody waits for failed", exc_info=error)
 
     async def audits(self, after: int, limit: int, who: str) -> list[Audit]:
         """As Store.audits(), and the writer goes on while a remote store is slow. Raises for

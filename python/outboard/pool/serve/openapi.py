@@ -85,7 +85,8 @@ def _path_parameter(name: str) -> dict[str, Any]:
 def _responses(route: Route, of: dict[Any, dict[str, Any]]) -> dict[str, Any]:
     responses: dict[str, Any] = {}
     for status, kind in route.answers.items():
-        response: dict[str, Any] = {"description": "Done." if kind is None else "The answer."}
+        done = "Accepted." if status == 202 else "Done."
+        response: dict[str, Any] = {"description": done if kind is None else "The answer."}
         if _is_struct(kind):
             response["content"] = {route.type: {"schema": of[kind]}}
         elif kind is not None:
