@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/quiet_thread.hpp"
+#include "base/thread_priority.hpp"
 #include "pool/lease_answer.hpp"
 #include "pool/manager_link.hpp"
 #include "pool/random_name.hpp"
@@ -24,6 +25,8 @@ constexpr milliseconds kShortestPause{100};
 constexpr double kLongestWaitS = 0.15;
 // A manager that takes longer is asked by the whole command line, which is patient.
 constexpr milliseconds kAnswerTime{2'000};
+// The command goes first where cores are few: to acquire takes about 10 ms of processor time.
+constexpr int kNice = 10;
 // After no answer to the first question, the command shall not wait as long again.
 constexpr milliseconds kMostAfterSilence{200};
 
@@ -59,8 +62,12 @@ Status CommandLease::acquire() {
   return start([this, pause] { keep(pause); });
 }
 
-Status CommandLease::begin() {
-  return start([this] { take_and_keep(); });
+void CommandLease::begin() noexcept {
+  try {
+    const Status started = start([this] { take_and_keep(); });
+    if (!started.ok()) give_up(started);
+  } catch (...) {  // no memory: the library waits once for the answer, and calls stay local
+  }
 }
 
 // Returns the time until the first renewal.
@@ -89,13 +96,18 @@ Result<CommandLease::Clock::duration> CommandLease::take() {
 }
 
 void CommandLease::take_and_keep() noexcept {
+  set_thread_nice(kNice);
   try {
     const auto pause = take();
     if (pause.ok()) return keep(*pause);
-    say(pause.status().message() + "; the command runs without accelerators");
-    (void)pool::hand_over(answer(), {}, Clock::now());
+    give_up(pause.status());
   } catch (...) {  // no memory: the lease ends after its time, and calls stay local
   }
+}
+
+void CommandLease::give_up(const Status& why) {
+  say(why.message() + "; the command runs without accelerators");
+  (void)pool::hand_over(answer(), {}, Clock::now());
 }
 
 CommandLease::~CommandLease() {
@@ -107,7 +119,7 @@ CommandLease::~CommandLease() {
   if (thread_.joinable()) thread_.join();
   if (!is_held_) return;
   try {
-    (void)manager_->release(id_, Clock::now() + kAnswerTime);
+    (void)manager_->release_early(id_, Clock::now() + kAnswerTime);
   } catch (...) {  // no memory: the lease ends by itself
   }
 }

@@ -34,10 +34,9 @@ class CommandLease {
   /// load_key(). Nothing is held then, unless the manager was silent: a lease that it gave later
   /// ends after its lease time.
   Status acquire();
-  /// Acquires in a thread, while the command begins. Says if that fails.
+  /// Acquires in a thread, while the command runs. Says if that fails.
   /// @pre the environment does not change until the end of the object
-  /// Errors: unavailable: there is no thread
-  Status begin();
+  void begin() noexcept;
   ~CommandLease();
   CommandLease(const CommandLease&) = delete;
   CommandLease& operator=(const CommandLease&) = delete;
@@ -55,6 +54,7 @@ class CommandLease {
   Status start(Work work);
   Result<Clock::duration> take();
   void take_and_keep() noexcept;
+  void give_up(const Status& why);
   void keep(Clock::duration pause) noexcept;
   Clock::duration renew();
 

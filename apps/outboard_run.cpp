@@ -131,11 +131,16 @@ int await(pid_t child, const SignalsHeld& signals, EmbeddedDaemon* daemon) {
   }
 }
 
+// @param begins acquires its accelerator while the command runs; nullptr: none does
 int run_command(const std::vector<std::string>& command, const SignalsHeld& signals,
-                EmbeddedDaemon* daemon) {
+                EmbeddedDaemon* daemon, CommandLease* begins) {
   if (const std::optional<int> early = signals.early()) return 128 + *early;
   const Started started = signals.spawn(command, environ, nullptr, {});
-  if (started.problem == 0) return await(started.process, signals, daemon);
+  if (started.problem == 0) {
+    // Not before: the new process would wait for the memory map, which the libraries of TLS change.
+    if (begins != nullptr) begins->begin();
+    return await(started.process, signals, daemon);
+  }
   say("cannot start '" + command.front() + "' (" + std::strerror(started.problem) +
       "); check its name and PATH");
   const bool missing = started.problem == ENOENT || started.problem == ENOTDIR;
@@ -192,8 +197,8 @@ std::optional<int> run(const RunRequest& request, const Options& options) {
     unsetenv(kServers.variable);  // servers that are named go before a lease
     unsetenv(kServers.older_variable);
   }
-  if (lease && begins_without(request) && !lease->begin().ok()) return std::nullopt;
-  const int status = run_command(request.command, signals, daemon ? &*daemon : nullptr);
+  const int status = run_command(request.command, signals, daemon ? &*daemon : nullptr,
+                                 begins_without(request) ? lease.get() : nullptr);
   if (daemon) daemon->report_end();
   return status;
 }
