@@ -24,4 +24,7 @@ if(OUTBOARD_TESTS)
     # network namespaces need root
     set_tests_properties(bench.sial bench.overlap PROPERTIES SKIP_RETURN_CODE 77)
   endif()
+  if("openmpi" IN_LIST OUTBOARD_MPIS AND OUTBOARD_SCALAPACK_openmpi)
+    ob_add_python_benchmark_test(summa)
+  endif()
 endif()

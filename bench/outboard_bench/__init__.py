@@ -29,6 +29,7 @@ from outboard_bench import (
     sial,
     sial_schedules,
     startup,
+    summa,
 )
 from outboard_bench.compiled import PREFIX, Program
 
@@ -76,6 +77,7 @@ def written_here() -> dict[str, Benchmark]:
         sial_schedules.SialSchedules(),
         sial.Sial(),
         startup.Startup(),
+        summa.Summa(),
     ]
     return {benchmark.name: benchmark for benchmark in all_of_them}
 

@@ -84,10 +84,10 @@ class Link:
         """Returns the names of the near and the far host."""
         return self._hosts.near, self._hosts.far
 
-    def add_address(self, namespace: str, address: str) -> None:
+    def replace_address(self, namespace: str, address: str) -> None:
         """Gives one of the hosts another address, and a loopback device for ranks beside each
-        other."""
-        self._hosts.add_address(namespace, address)
+        other. Afterwards near() and far() still run programs, and measure() does not work."""
+        self._hosts.replace_address(namespace, address)
 
     def end_programs(self) -> None:
         """Kills what runs on the hosts."""

@@ -127,8 +127,9 @@ class Hosts(abc.ABC):
             shape = ["root", "tbf", *words.split()]
             _run("tc", "-n", name, "qdisc", "replace", "dev", device, *shape)
 
-    def add_address(self, name: str, address: str) -> None:
-        """Gives DEVICE in that namespace one more address, and brings up its loopback device."""
+    def replace_address(self, name: str, address: str) -> None:
+        """Gives DEVICE in that namespace another address, and brings up its loopback device."""
+        _run("ip", "-n", name, "-4", "addr", "flush", "dev", DEVICE)
         _run("ip", "-n", name, "addr", "add", address, "dev", DEVICE)
         _run("ip", "-n", name, "link", "set", "lo", "up")
 

@@ -17,10 +17,8 @@ from outboard_bench import native_program, plot, rows, sial_runs
 from outboard_bench.link import Link, rate_list
 from outboard_bench.native_program import CHECK_BURST
 from outboard_bench.netns import ended_by_exception, may_emulate, require_root
-from outboard_bench.sial_hosts import Hosts, over_link
+from outboard_bench.sial_hosts import MPIS, Hosts, over_link
 from outboard_bench.turns import in_turns
-
-_MPI = "mpich"  # the only one that starts ranks in namespaces
 
 
 @dataclass(frozen=True)
@@ -74,16 +72,17 @@ class Overlap:
 
     def run(self, arguments: Sequence[str], json_file: Path | None) -> int:
         options = parse(arguments)
-        program = native_program.require(paths.require_native(), f"overlap_exchange_{_MPI}")
+        program = native_program.require(paths.require_native(), f"overlap_exchange_{options.mpi}")
         if options.check and not may_emulate():
             return rows.SKIPPED
         require_root()
         with ended_by_exception(), rows.kept(json_file) as measured:
             for rate in options.rates:
                 burst = CHECK_BURST if options.check else None
-                with Link(rate, burst) as link, over_link(link, _MPI) as hosts:
+                with Link(rate, burst) as link, over_link(link, options.mpi) as hosts:
+                    place = f"{options.mpi}, {link.name}"
                     for case in options.cases:
-                        fresh = _measure(program, hosts, case, link.name, options.turns)
+                        fresh = _measure(program, hosts, case, place, options.turns)
                         rows.show(fresh)
                         measured += fresh
         return 0
@@ -107,7 +106,7 @@ class Overlap:
         plot.save(figure, file)
 
 
-def _measure(program: Path, hosts: Hosts, case: Case, link: str, turns: int) -> list[rows.Row]:
+def _measure(program: Path, hosts: Hosts, case: Case, place: str, turns: int) -> list[rows.Row]:
     """Returns a row for each way: the median of all its iterations, beside the bound, which is the
     longer one of computation and exchange. The last row is the difference between the medians of
     two native runs: smaller differences say nothing."""
@@ -122,7 +121,7 @@ def _measure(program: Path, hosts: Hosts, case: Case, link: str, turns: int) -> 
         if ways[at] is WAYS[0]:
             exchanges += times.exchange
     bound = max(compute_ms, statistics.median(exchanges))
-    what = f"{link}, {case.size >> 10} KiB, core {case.core}"
+    what = f"{place}, {case.size >> 10} KiB, core {case.core}"
 
     def row(name: str, values: Sequence[float]) -> rows.Row:
         case_name = f"{what}, {name}"
@@ -150,6 +149,7 @@ def _run(program: Path, hosts: Hosts, way: Way, case: Case, compute_ms: float) -
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="outboard bench overlap", description=Overlap.__doc__)
     add = parser.add_argument
+    add("--mpi", choices=MPIS, default="mpich", help="the MPI (default: mpich)")
     add("--rates", type=rate_list, default=(1.0, 4.0), help="Gb/s of the links, with commas")
     add("--sizes", type=_sizes, default=(1 << 20, 4 << 20, 16 << 20), help="bytes each way")
     add("--rounds", type=int, default=20, help="iterations of each run")

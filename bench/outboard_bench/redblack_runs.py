@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import statistics
-import subprocess
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,10 +19,8 @@ from outboard_bench.proxy_tables import Kept, Kernel, Node, Ranks, Run
 from outboard_bench.sial_hosts import Hosts, over_link
 from outboard_bench.turns import in_turns
 
-_MPI = "mpich"  # the only one that starts ranks in namespaces
+_MPI = "mpich"
 _KEPT_BURST = 32 << 10  # small beside a face, because a burst passes without a limit
-_TIMEOUT_S = 120.0
-_GRACE_S = 3.0
 _TIMES = re.compile(
     r"iterations: ([\d.]+) ms each\nrelaxation ([\d.]+) ms, communication ([\d.]+) ms"
 )
@@ -141,7 +136,7 @@ def _ranks(table: str, run: Ranks, sizes: Sizes) -> list[rows.Row]:
     burst = CHECK_BURST if sizes is CHECK else None
     rate = 1.0 if sizes is CHECK else run.edge / edge
     with Link(rate, burst) as link, over_link(link, _MPI) as hosts:
-        place = Place(hosts, partial(_finish, link))
+        place = _over(link, hosts)
         found = _measure(
             [
                 partial(_run, place, (1, 1), edge, sizes.iterations, mode, "--periodic")
@@ -185,7 +180,7 @@ def _kept(table: str, run: Kept, sizes: Sizes) -> list[rows.Row]:
         ]
 
     with Link(rate, _KEPT_BURST) as link, over_link(link, _MPI) as hosts:
-        found = _measure(runs(Place(hosts, partial(_finish, link))), sizes.turns)
+        found = _measure(runs(_over(link, hosts)), sizes.turns)
     made = []
     for variant, times in zip(run.variants, found, strict=True):
         relax_ms = variant.relax_ms * sizes.kept_share
@@ -201,6 +196,10 @@ def _kept(table: str, run: Kept, sizes: Sizes) -> list[rows.Row]:
 # --- one run ---
 
 
+def _over(link: Link, hosts: Hosts) -> Place:
+    return Place(hosts, partial(sial_runs.finish_at_line, link, "relaxation"))
+
+
 def _run(
     place: Place,
     ranks: tuple[int, int],
@@ -211,33 +210,6 @@ def _run(
 ) -> Times:
     words = [str(program()), "--n", str(edge), "--iterations", str(iterations), "--mode", mode]
     return times_of(place.finish(place.hosts.command(*ranks, [*words, *options])))
-
-
-def _finish(link: Link, command: Sequence[str]) -> str:
-    """Runs a command over the link until its times are printed. Over TCP, MPICH 4.0 may hang in
-    MPI_Finalize, so what does not end soon after is killed."""
-    said = []
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        limit = threading.Timer(_TIMEOUT_S, link.end_programs)
-        limit.start()
-        try:
-            for line in process.stdout:
-                said.append(line)
-                if line.startswith("relaxation"):
-                    break
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_GRACE_S)
-        finally:
-            limit.cancel()
-            link.end_programs()
-    return "".join(said)
 
 
 def _measure(runs: Sequence[Callable[[], Times]], turns: int) -> list[list[Times]]:

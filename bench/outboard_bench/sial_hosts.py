@@ -31,28 +31,48 @@ _MPICH = {
     "FI_TCP_IFACE": _DEVICE,
 }
 _EAGER = {"UCX_RNDV_THRESH": "inf"}
+# Open MPI has its parameters as arguments.
+_OPENMPI = {
+    "plm": "rsh",
+    "oob_tcp_if_include": _DEVICE,
+    "pml": "ob1",
+    "btl": "tcp,self",
+    "btl_tcp_if_include": _DEVICE,
+}
+_OPENMPI_EAGER = {"btl_tcp_eager_limit": str(1 << 30)}
 
 
 @dataclass(frozen=True)
 class Hosts:
-    """Starts ranks. Without a link, all of them run on this host."""
+    """Starts ranks. Without a link, all of them run on this host. `settings`: variables of all
+    ranks; `parameters`: those of Open MPI."""
 
     mpi: str
     wrap: Wrap = list
     agent: Path | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
     def command(self, workers: int, servers: int, words: Sequence[str]) -> list[str]:
         """Returns the command that runs `words` as so many ranks, the workers first."""
         ranks = workers + servers
         command = [_starter(self.mpi), "-n", str(ranks)]
+        hosts = f"{_NEAR}:{workers},{_FAR}:{servers}"
         if self.mpi == "openmpi":
             command.append("--oversubscribe")
             if os.geteuid() == 0:
                 command.append("--allow-run-as-root")
-        if self.agent is not None:
+            if self.agent is not None:
+                # Both hosts have the same cores. Each would bind its ranks to the first ones.
+                command += ["--host", hosts, "--bind-to", "none"]
+                command += ["--mca", "plm_rsh_agent", str(self.agent)]
+            for name, value in self.parameters.items():
+                command += ["--mca", name, value]
+            for name, value in self.settings.items():
+                command += ["-x", f"{name}={value}"]
+        elif self.agent is not None:
             command += ["-launcher", "ssh", "-launcher-exec", str(self.agent), "-iface", _DEVICE]
-            command += ["-hosts", f"{_NEAR}:{workers},{_FAR}:{servers}"]
+            command += ["-hosts", hosts]
             for name, value in self.settings.items():
                 command += ["-env", name, value]
         return self.wrap([*command, *words])
@@ -77,19 +97,18 @@ def here(mpi: str) -> Hosts:
 def over_link(link: Link, mpi: str, *, eager: bool = False) -> Iterator[Hosts]:
     """Lets MPI start ranks on both ends of a link that is up. `eager` messages of any size leave
     before the receiver has asked for them."""
-    if mpi != "mpich":
-        raise OutboardError(
-            f"{mpi} does not start ranks over emulated links (its own starter has no way into the "
-            "namespaces); take --mpi mpich"
-        )
     near, far = link.namespaces
     for name, address in ((near, _NEAR), (far, _FAR)):
-        link.add_address(name, f"{address}/24")
+        link.replace_address(name, f"{address}/24")
     with tempfile.TemporaryDirectory(prefix="outboard-bench-") as folder:
         agent = Path(folder) / "agent.sh"
         agent.write_text(_agent({_NEAR: near, _FAR: far}))
         agent.chmod(0o755)
-        yield Hosts(mpi, link.near, agent, {**_MPICH, **(_EAGER if eager else {})})
+        if mpi == "openmpi":
+            parameters = {**_OPENMPI, **(_OPENMPI_EAGER if eager else {})}
+            yield Hosts(mpi, link.near, agent, parameters=parameters)
+        else:
+            yield Hosts(mpi, link.near, agent, {**_MPICH, **(_EAGER if eager else {})})
 
 
 def _agent(namespaces: Mapping[str, str]) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,10 +15,12 @@ from typing import Any
 from outboard import paths
 from outboard.errors import OutboardError
 from outboard_bench import native_program
+from outboard_bench.link import Link
 from outboard_bench.sial_hosts import Hosts
 
 _PROGRAMS = Path(__file__).parents[1] / "sial"
 _TIMEOUT_S = 120.0
+_GRACE_S = 3.0
 # The starter of MPICH 4.0 fails so at times when ranks on another host end while others still do.
 _LOST_PROXY = "HYD_pmcd_pmip_control_cmd_cb"
 
@@ -142,3 +146,30 @@ def finish(command: Sequence[str], *, again: bool = True) -> str:
         said = (done.stderr or done.stdout).strip() or "it said nothing"
         raise OutboardError(f"`{' '.join(command)}` failed (status {done.returncode}): {said}")
     return done.stdout
+
+
+def finish_at_line(link: Link, begins: str, command: Sequence[str]) -> str:
+    """Runs a command over the link until it has printed a line that begins so. Over TCP, MPICH 4.0
+    may hang in MPI_Finalize, so what does not end soon after is killed."""
+    said = []
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        limit = threading.Timer(_TIMEOUT_S, link.end_programs)
+        limit.start()
+        try:
+            for line in process.stdout:
+                said.append(line)
+                if line.startswith(begins):
+                    break
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_GRACE_S)
+        finally:
+            limit.cancel()
+            link.end_programs()
+    return "".join(said)
