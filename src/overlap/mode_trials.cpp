@@ -16,38 +16,50 @@ ModeTrials::ModeTrials(std::vector<Mode> candidates)
 }
 
 bool ModeTrials::due() const noexcept {
-  return trying_ && iteration_ == std::int64_t(candidates_.size()) * kPerMode;
+  if (trying_) return iteration_ == std::int64_t(candidates_.size()) * kPerMode;
+  return candidates_.size() > 1 && watch_.due(iteration_);
+}
+
+void ModeTrials::try_all() noexcept {
+  trying_ = true;
+  iteration_ = 0;
+  for (auto& times : times_) times.clear();
 }
 
 Mode ModeTrials::next() {
   OB_EXPECT(!due());
-  if (!trying_ && candidates_.size() > 1 && iteration_ == kRetry) {
-    trying_ = true;
-    iteration_ = 0;
-    for (auto& times : times_) times.clear();
-  }
+  if (!trying_ && candidates_.size() > 1 && iteration_ == kRetry) try_all();
   const std::int64_t now = iteration_++;
   return trying_ ? candidates_[std::size_t(now / kPerMode)] : chosen_;
 }
 
 void ModeTrials::record(double seconds) {
-  if (!trying_ || iteration_ == 0 || (iteration_ - 1) % kPerMode == 0) return;
+  if (!trying_) return watch_.add(seconds);
+  if (iteration_ == 0 || (iteration_ - 1) % kPerMode == 0) return;
   times_[std::size_t((iteration_ - 1) / kPerMode)].push_back(seconds);
 }
 
 std::vector<double> ModeTrials::medians() const {
+  if (!trying_) return {watch_.recent()};
   std::vector<double> medians;
   for (const std::vector<double>& times : times_) medians.push_back(median(times));
   return medians;
 }
 
 void ModeTrials::choose(const std::vector<double>& agreed) {
+  if (!trying_) {
+    OB_EXPECT(agreed.size() == 1);
+    if (watch_.changed(agreed.front(), chosen_s_)) try_all();
+    return;
+  }
   OB_EXPECT(agreed.size() == candidates_.size());
   agreed_ = agreed;
   const auto best = std::min_element(agreed.begin(), agreed.end());
   chosen_ = candidates_[std::size_t(best - agreed.begin())];
+  chosen_s_ = *best;
   trying_ = false;
   iteration_ = 0;
+  watch_.begin();
 }
 
 }  // namespace ob::overlap

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "overlap/change_watch.hpp"
 #include "overlap/mode.hpp"
 
 namespace ob::overlap {
 
-/// Runs each candidate for a few iterations, then the fastest one, and tries all again after many.
-/// All ranks call next() equally often, so they are at the same point without a message.
+/// Runs each candidate for a few iterations, then the fastest one, and tries all again after many,
+/// or when iterations take another time than in the trial. All ranks call next() equally often, so
+/// they are at the same point without a message.
 /// Threads: one at a time.
 class ModeTrials {
  public:
@@ -27,11 +29,13 @@ class ModeTrials {
   Mode next();
   /// Adds the time of the iteration that the last next() began.
   void record(double seconds);
-  /// Returns true if every candidate has been timed, and choose() must follow.
+  /// Returns true if choose() must follow: every candidate has been timed, or the times of the
+  /// chosen one are to be compared with those of its trial.
   bool due() const noexcept;
-  /// Returns the median time of each candidate [s].
+  /// Returns the median time of each candidate, or of the last iterations [s].
   std::vector<double> medians() const;
-  /// Chooses the fastest by the times on which all ranks agree.
+  /// Chooses the fastest by the medians on which all ranks agree, or tries all again if the time
+  /// has changed.
   void choose(const std::vector<double>& agreed);
 
   const std::vector<Mode>& candidates() const noexcept { return candidates_; }
@@ -41,12 +45,16 @@ class ModeTrials {
   Mode chosen() const noexcept { return chosen_; }
 
  private:
+  void try_all() noexcept;
+
   std::vector<Mode> candidates_;
   std::vector<std::vector<double>> times_;
   std::vector<double> agreed_;
   Mode chosen_ = Mode::automatic;
+  double chosen_s_ = 0;
   bool trying_ = true;
   std::int64_t iteration_ = 0;  ///< since the trials or the choice began
+  ChangeWatch watch_;
 };
 
 }  // namespace ob::overlap

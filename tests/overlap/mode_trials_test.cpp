@@ -18,13 +18,26 @@ void run_trials(ModeTrials& trials, std::map<Mode, double> seconds) {
   for (const auto& [mode, count] : runs) EXPECT_EQ(count, ModeTrials::kPerMode);
 }
 
+/// Runs iterations of the chosen mode that take `seconds`, one in ten of them slow. Returns how
+/// many it ran before the trials began again, or `most`.
+int run_chosen(ModeTrials& trials, double seconds, int most) {
+  const Mode chosen = trials.chosen();
+  for (int i = 0; i < most; ++i) {
+    if (trials.due()) trials.choose(trials.medians());
+    if (trials.next() != chosen) return i;
+    trials.record(i % 10 == 9 ? 100 : seconds);
+  }
+  return most;
+}
+
 TEST(ModeTrials, TakesTheModeWithTheLeastMedianAndTriesAgain) {
   ModeTrials trials({Mode::sync, Mode::ticked, Mode::proxy});
   EXPECT_EQ(trials.chosen(), Mode::automatic);
   run_trials(trials, {{Mode::sync, 3}, {Mode::ticked, 1}, {Mode::proxy, 2}});
   EXPECT_EQ(trials.medians(), (std::vector<double>{3, 1, 2}));
   trials.choose(trials.medians());
-  for (int i = 0; i < ModeTrials::kRetry; ++i) EXPECT_EQ(trials.next(), Mode::ticked);
+  EXPECT_EQ(run_chosen(trials, 1.2, ModeTrials::kRetry), ModeTrials::kRetry);
+  EXPECT_EQ(trials.chosen(), Mode::ticked);
   run_trials(trials, {{Mode::sync, 3}, {Mode::ticked, 4}, {Mode::proxy, 2}});
   trials.choose(trials.medians());
   EXPECT_EQ(trials.next(), Mode::proxy);
@@ -35,6 +48,63 @@ TEST(ModeTrials, FollowsTheTimesOfAllRanks) {
   run_trials(trials, {{Mode::sync, 1}, {Mode::async, 2}});
   trials.choose({5, 2});  // another rank is slower
   EXPECT_EQ(trials.next(), Mode::async);
+}
+
+TEST(ModeTrials, TriesAgainSoonAfterAChange) {
+  for (const double later : {2.0, 0.5}) {
+    ModeTrials trials({Mode::sync, Mode::ticked});
+    run_trials(trials, {{Mode::sync, 3}, {Mode::ticked, 1}});
+    trials.choose(trials.medians());
+    int ran = run_chosen(trials, 1, 40);
+    EXPECT_EQ(ran, 40);
+    ran += run_chosen(trials, later, ModeTrials::kRetry);
+    EXPECT_EQ(ran, 2 * ChangeWatch::kFirst);
+    while (!trials.due()) {
+      trials.record(1);
+      (void)trials.next();
+    }
+    trials.choose({1, 3});
+    EXPECT_EQ(trials.next(), Mode::sync);
+  }
+}
+
+TEST(ModeTrials, ComparesTheTimesOfAllRanks) {
+  ModeTrials trials({Mode::sync, Mode::ticked});
+  run_trials(trials, {{Mode::sync, 1}, {Mode::ticked, 3}});
+  trials.choose({2, 3});  // another rank is slower
+  for (int i = 0; i < ChangeWatch::kFirst; ++i) {
+    ASSERT_FALSE(trials.due());
+    EXPECT_EQ(trials.next(), Mode::sync);
+    trials.record(1);
+  }
+  ASSERT_TRUE(trials.due());
+  EXPECT_EQ(trials.medians(), (std::vector<double>{1}));
+  trials.choose({2.1});  // it still is
+  EXPECT_FALSE(trials.due());
+  for (int i = 0; i < ChangeWatch::kFirst; ++i) EXPECT_EQ(trials.next(), Mode::sync);
+  ASSERT_TRUE(trials.due());
+  trials.choose({4});
+  for (int i = 0; i < 2 * ModeTrials::kPerMode; ++i) (void)trials.next();
+  EXPECT_TRUE(trials.due());
+  EXPECT_EQ(trials.medians().size(), 2U);
+}
+
+TEST(ModeTrials, AProgramWithoutSteadyTimesIsTriedSeldom) {
+  ModeTrials trials({Mode::sync, Mode::ticked});
+  int tried = 0;
+  double seconds = 1;
+  for (int i = 0; i < 4000; ++i) {
+    if (trials.due()) {
+      const bool in_trial = trials.medians().size() == 2;
+      tried += in_trial ? 1 : 0;
+      trials.choose(trials.medians());
+      seconds *= 2;
+    }
+    (void)trials.next();
+    trials.record(seconds);
+  }
+  EXPECT_GE(tried, 6);
+  EXPECT_LE(tried, 12);
 }
 
 TEST(ModeTrials, OneCandidateNeedsNoTrial) {

@@ -20,8 +20,8 @@ void GainTrial::arrive(std::uintptr_t place, std::int64_t now_ns) {
   elsewhere_ = 0;
   if (state_ == State::trying)
     measure(now_ns);
-  else if (++arrivals_ >= kAgain)
-    restart(driving_);
+  else
+    watch(now_ns);
   last_ns_ = now_ns;
 }
 
@@ -53,6 +53,15 @@ void GainTrial::decide() {
   driving_ = double(with_ns_) < (1 - kLeastGain) * double(without_ns_);
   state_ = State::decided;
   arrivals_ = 0;
+  watch_.begin();
+}
+
+void GainTrial::watch(std::int64_t now_ns) {
+  watch_.add(double(now_ns - last_ns_));
+  ++arrivals_;
+  const std::int64_t chosen_ns = driving_ ? with_ns_ : without_ns_;
+  const bool changed = watch_.due(arrivals_) && watch_.changed(watch_.recent(), double(chosen_ns));
+  if (changed || arrivals_ >= kAgain) restart(driving_);
 }
 
 void GainTrial::restart(bool driving) {

@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "overlap/change_watch.hpp"
+
 namespace ob::overlap {
 
 /// Switches the driver on and off in turns, and compares the time that the program takes from one
 /// completion to the next at the same place of its code. An unmodified program names no
-/// iterations, but a loop comes back to the same call. Threads: one at a time.
+/// iterations, but a loop comes back to the same call. The trial is repeated after many iterations,
+/// or when they take another time than in the trial. Threads: one at a time.
 class GainTrial {
  public:
   static constexpr int kBlock = 6;          ///< arrivals of a block; the first interval is dropped
@@ -36,6 +39,7 @@ class GainTrial {
   void look(std::uintptr_t place);
   void measure(std::int64_t now_ns);
   void decide();
+  void watch(std::int64_t now_ns);
   void restart(bool driving);
 
   State state_ = State::looking;
@@ -54,6 +58,7 @@ class GainTrial {
   std::vector<Seen> seen_;
   std::int64_t with_ns_ = 0;
   std::int64_t without_ns_ = 0;
+  ChangeWatch watch_;
 };
 
 }  // namespace ob::overlap

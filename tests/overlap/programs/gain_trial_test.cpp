@@ -68,6 +68,21 @@ TEST(GainTrial, TriesAgainAndFollowsAChange) {
   EXPECT_TRUE(trial.driving());
 }
 
+TEST(GainTrial, TriesAgainSoonWhenIterationsTakeAnotherTime) {
+  GainTrial trial;
+  Loop(11'000'000, 10'000'000).run(trial, kTrial);
+  ASSERT_FALSE(trial.driving());
+  Loop later(12'000'000, 20'000'000);
+  later.run(trial, ChangeWatch::kFirst - 1);
+  EXPECT_TRUE(trial.decided());
+  later.run(trial, 1 + kTrial);
+  EXPECT_TRUE(trial.decided());
+  EXPECT_TRUE(trial.driving());
+  // The next change is found later.
+  Loop(12'000'000, 8'000'000).run(trial, ChangeWatch::kFirst + 1);
+  EXPECT_TRUE(trial.decided());
+}
+
 TEST(GainTrial, DrivesAgainWhenALoopEndsInItsTrial) {
   GainTrial trial;
   Loop loop(11'000'000, 10'000'000);
