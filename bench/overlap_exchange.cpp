@@ -2,11 +2,12 @@
 // compute, and wait. Prints "exchange,MS" for the exchange alone and "iteration,MS" for each
 // iteration with a computation, as rank 0 sees it.
 //
-//   overlap_exchange BYTES COMPUTE_MS busy|idle ROUNDS MODE
+//   overlap_exchange BYTES COMPUTE_MS busy|idle ROUNDS MODE WARMUPS
 //
-// MODE `mpi` is plain MPI, with or without the layer of `outboard run --overlap`. The others are
-// those of the overlap library. `idle` leaves the core idle, as while an accelerator computes.
-// bench/outboard_bench/overlap.py runs it, over emulated links.
+// WARMUPS iterations with a computation come first, without a line: what chooses by measurement
+// needs some. MODE `mpi` is plain MPI, with or without the layer of `outboard run --overlap`. The
+// others are those of the overlap library. `idle` leaves the core idle, as while an accelerator
+// computes. bench/outboard_bench/overlap.py runs it, over emulated links.
 
 #include <mpi.h>
 
@@ -25,13 +26,14 @@ namespace {
 
 // The longest computation between two ticks [s].
 constexpr double kTile = 0.5e-3;
-constexpr int kWarmups = 2;
+constexpr int kExchangeWarmups = 2;
 
 struct Options {
   std::int64_t bytes = 4 << 20;
   double compute_ms = 30;
   bool sleeps = false;
   int rounds = 20;
+  int warmups = 2;
   std::string mode;
   std::int32_t number = 0;  ///< of the mode, if the library moves the message
 
@@ -39,11 +41,11 @@ struct Options {
 };
 
 bool read(int count, char** words, Options& options) {
-  if (count != 6) return false;
+  if (count != 7) return false;
   options = {std::atoll(words[1]), std::atof(words[2]), std::string(words[3]) == "idle",
-             std::atoi(words[4]), words[5]};
+             std::atoi(words[4]),  std::atoi(words[6]), words[5]};
   return options.bytes > 0 && options.bytes <= 1 << 30 && options.compute_ms >= 0 &&
-         options.rounds > 0 &&
+         options.rounds > 0 && options.warmups >= 0 &&
          (options.plain() || ob_overlap_mode_named(options.mode.c_str(), &options.number) == OB_OK);
 }
 
@@ -133,11 +135,12 @@ class Exchange {
   ob_overlap_plan plan_ = nullptr;
 };
 
-void measure(Exchange& exchange, const char* what, double seconds, int rounds, bool prints) {
-  for (int i = -kWarmups; i < rounds; ++i) {
+void measure(Exchange& exchange, const char* what, double seconds, int warmups, int rounds,
+             bool prints) {
+  for (int i = -warmups; i < rounds; ++i) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double began = MPI_Wtime();
-    exchange.run(seconds, char('a' + (i + kWarmups) % 26));
+    exchange.run(seconds, char('a' + (i + warmups) % 26));
     if (prints && i >= 0) std::printf("%s,%.4f\n", what, 1e3 * (MPI_Wtime() - began));
   }
 }
@@ -147,7 +150,7 @@ void measure(Exchange& exchange, const char* what, double seconds, int rounds, b
 int main(int argc, char** argv) {
   Options options;
   if (!read(argc, argv, options)) {
-    std::fputs("overlap_exchange BYTES COMPUTE_MS busy|idle ROUNDS MODE\n", stderr);
+    std::fputs("overlap_exchange BYTES COMPUTE_MS busy|idle ROUNDS MODE WARMUPS\n", stderr);
     return 2;
   }
   int provided = 0;
@@ -163,8 +166,9 @@ int main(int argc, char** argv) {
   }
   {
     Exchange exchange(options, 1 - rank);
-    measure(exchange, "exchange", 0, options.rounds, rank == 0);
-    measure(exchange, "iteration", 1e-3 * options.compute_ms, options.rounds, rank == 0);
+    measure(exchange, "exchange", 0, kExchangeWarmups, options.rounds, rank == 0);
+    measure(exchange, "iteration", 1e-3 * options.compute_ms, options.warmups, options.rounds,
+            rank == 0);
   }
   std::fflush(stdout);
   ob::sial::finalize(EXIT_SUCCESS);

@@ -20,14 +20,18 @@ from outboard_bench.netns import ended_by_exception, may_emulate, require_root
 from outboard_bench.sial_hosts import MPIS, Hosts, over_link
 from outboard_bench.turns import in_turns
 
+_WARMUPS = 2
+
 
 @dataclass(frozen=True)
 class Way:
-    """A way to move the messages. `layer` is the value of OUTBOARD_MPI_OVERLAP."""
+    """A way to move the messages. `layer` is the value of OUTBOARD_MPI_OVERLAP. `chooses`: it needs
+    iterations until it has chosen by measurement."""
 
     name: str
     mode: str = "mpi"
     layer: str | None = None
+    chooses: bool = False
 
     def hosts(self, hosts: Hosts) -> Hosts:
         if self.layer is None:
@@ -40,9 +44,9 @@ class Way:
 WAYS = (
     Way("native"),
     Way("layer on", layer="on"),
-    Way("layer auto", layer="auto"),
+    Way("layer auto", layer="auto", chooses=True),
     *(Way(f"library {mode}", mode) for mode in ("sync", "async", "ticked", "shared", "proxy")),
-    Way("library automatic", "automatic"),
+    Way("library automatic", "automatic", chooses=True),
 )
 
 
@@ -53,6 +57,7 @@ class Case:
     size: int
     core: str  # busy or idle
     rounds: int
+    settle: int  # iterations in which a way may choose
 
 
 @dataclass
@@ -135,7 +140,8 @@ def _measure(program: Path, hosts: Hosts, case: Case, place: str, turns: int) ->
 
 def _run(program: Path, hosts: Hosts, way: Way, case: Case, compute_ms: float) -> Times:
     words = [str(program), str(case.size), f"{compute_ms:.4f}", case.core, str(case.rounds)]
-    command = way.hosts(hosts).command(1, 1, [*words, way.mode])
+    words += [way.mode, str(case.settle if way.chooses else _WARMUPS)]
+    command = way.hosts(hosts).command(1, 1, words)
     times = Times([], [])
     for line in sial_runs.finish(command).splitlines():
         what, _, value = line.partition(",")
@@ -153,15 +159,19 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add("--rates", type=rate_list, default=(1.0, 4.0), help="Gb/s of the links, with commas")
     add("--sizes", type=_sizes, default=(1 << 20, 4 << 20, 16 << 20), help="bytes each way")
     add("--rounds", type=int, default=20, help="iterations of each run")
+    add("--settle", type=int, default=100, help="iterations before, of ways that choose")
     add("--turns", type=int, default=3, help="runs of each way, in turns")
     add("--check", action="store_true", help="a small one, once, to see that it runs")
     options = parser.parse_args(arguments)
-    if options.rounds < 1 or options.turns < 1:
-        parser.error("--rounds and --turns take 1 or more")
+    if options.rounds < 1 or options.turns < 1 or options.settle < 0:
+        parser.error("--rounds and --turns take 1 or more, and --settle 0 or more")
     if options.check:
         options.rates, options.sizes, options.rounds, options.turns = (1.0,), (1 << 18,), 2, 1
+        options.settle = 2
     options.cases = [
-        Case(size, core, options.rounds) for size in options.sizes for core in ("busy", "idle")
+        Case(size, core, options.rounds, options.settle)
+        for size in options.sizes
+        for core in ("busy", "idle")
     ]
     if options.check:
         options.cases = options.cases[:1]
