@@ -74,6 +74,7 @@ void CommandLease::begin() noexcept {
 Result<CommandLease::Clock::duration> CommandLease::take() {
   OB_ASSIGN_OR_RETURN(auto client, client_of(wish_.manager, wish_.key));
   manager_.emplace(std::move(client));
+  if (is_ending()) return Status(Code::unavailable, "the command has ended");
   pool::LeaseWish wish{.devices = wish_.devices, .kind = {}, .seconds = kLeaseSeconds};
   wish.before_start = true;
   const auto asked = Clock::now();
@@ -98,11 +99,17 @@ Result<CommandLease::Clock::duration> CommandLease::take() {
 void CommandLease::take_and_keep() noexcept {
   set_thread_nice(kNice);
   try {
+    if (is_ending()) return;
     const auto pause = take();
     if (pause.ok()) return keep(*pause);
-    give_up(pause.status());
+    if (!is_ending()) give_up(pause.status());
   } catch (...) {  // no memory: the lease ends after its time, and calls stay local
   }
+}
+
+bool CommandLease::is_ending() {
+  const std::lock_guard lock(mutex_);
+  return ending_;
 }
 
 void CommandLease::give_up(const Status& why) {

@@ -55,6 +55,7 @@ class CommandLease {
   Result<Clock::duration> take();
   void take_and_keep() noexcept;
   void give_up(const Status& why);
+  bool is_ending();
   void keep(Clock::duration pause) noexcept;
   Clock::duration renew();
 

@@ -131,13 +131,13 @@ int await(pid_t child, const SignalsHeld& signals, EmbeddedDaemon* daemon) {
   }
 }
 
-// @param begins acquires its accelerator while the command runs; nullptr: none does
+// @param begins the lease to acquire while the command runs; nullptr: none
 int run_command(const std::vector<std::string>& command, const SignalsHeld& signals,
                 EmbeddedDaemon* daemon, CommandLease* begins) {
   if (const std::optional<int> early = signals.early()) return 128 + *early;
   const Started started = signals.spawn(command, environ, nullptr, {});
   if (started.problem == 0) {
-    // Not before: the new process would wait for the memory map, which the libraries of TLS change.
+    // After the command, which then does not wait for what the libraries of TLS do at their start.
     if (begins != nullptr) begins->begin();
     return await(started.process, signals, daemon);
   }

@@ -136,12 +136,10 @@ def _hosts(part: str, options: argparse.Namespace) -> Iterator[Hosts]:
     if part in _HERE:
         yield sial_hosts.here(options.mpi)
         return
-    with (
-        Link(options.gbit, CHECK_BURST if options.check else None) as link,
-        sial_hosts.over_link(link, options.mpi, eager=options.eager) as hosts,
-    ):
+    with Link(options.gbit, CHECK_BURST if options.check else None) as link:
         places.measured(link, check=options.check)
-        yield hosts
+        with sial_hosts.over_link(link, options.mpi, eager=options.eager) as hosts:
+            yield hosts
 
 
 def _without_root(part: str, options: argparse.Namespace) -> None:

@@ -160,7 +160,13 @@ def finish_at_line(link: Link, begins: str, command: Sequence[str]) -> str:
         text=True,
     ) as process:
         assert process.stdout is not None
-        limit = threading.Timer(_TIMEOUT_S, link.end_programs)
+        over = threading.Event()
+
+        def end() -> None:
+            over.set()
+            link.end_programs()
+
+        limit = threading.Timer(_TIMEOUT_S, end)
         limit.start()
         try:
             for line in process.stdout:
@@ -172,4 +178,6 @@ def finish_at_line(link: Link, begins: str, command: Sequence[str]) -> str:
         finally:
             limit.cancel()
             link.end_programs()
+    if over.is_set():
+        raise OutboardError(f"`{' '.join(command)}` has no end after {_TIMEOUT_S:g} s")
     return "".join(said)

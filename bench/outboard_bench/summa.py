@@ -58,8 +58,8 @@ Run = Callable[[Sequence[str]], str]
 
 
 class Summa:
-    """Each mode of the overlap library, and pdgemm in turns with it in the same program. Both have
-    the best of all meshes and panels."""
+    """Each mode of the overlap library, and pdgemm in turns with it in the same program. Either has
+    its best mesh and panel in these runs."""
 
     name = "summa"
     summary = "summa beside ScaLAPACK's pdgemm, shared memory and links (its own: -- --help)"
@@ -97,22 +97,21 @@ def measure(options: argparse.Namespace, place: str, run: Run, order: int) -> li
         for mesh in options.meshes
         for panel in options.panels
     ]
-    modes = {mode: Times() for mode in options.modes}
-    pdgemm = Times()
+    modes = {mode: (Times(), Times()) for mode in options.modes}
     for at in in_turns(len(cases), options.turns):
         mode, shape = cases[at]
         words = ["--mode", mode, "--mesh", shape.mesh, "--panel", str(shape.panel)]
         for size in ("--m", "--n", "--k"):
             words += [size, str(order)]
-        summa_ms, pdgemm_ms = times_of(run([*words, "--scalapack", "--turns", "3"]))
-        modes[mode].add(shape, summa_ms)
-        pdgemm.add(shape, pdgemm_ms)
-    shape, beside = pdgemm.best()
-    peer = (statistics.median(beside), f"pdgemm, {shape}")
+        words += ["--scalapack", "--turns", str(options.products)]
+        for times, milliseconds in zip(modes[mode], times_of(run(words)), strict=True):
+            times.add(shape, milliseconds)
     made = []
-    for mode, times in modes.items():
-        shape, values = times.best()
+    for mode, (summa, pdgemm) in modes.items():
+        shape, values = summa.best()
+        other, beside = pdgemm.best()
         case = f"{place}, order {order}, {mode}, {shape}"
+        peer = (statistics.median(beside), f"pdgemm, {other}")
         made.append(rows.Row.of_runs("summa", case, 8 * order**2, values, "ms", *peer))
     return made
 
@@ -121,12 +120,12 @@ def times_of(output: str) -> tuple[float, float]:
     """Returns the medians that the program printed: of summa and of pdgemm [ms]."""
     found = dict(_TIMES.findall(output))
     if found.keys() != {"summa", "pdgemm"}:
-        raise OutboardError(f"summa printed no times: '{output.strip()}'")
+        raise OutboardError(f"summa printed no times of both (ScaLAPACK?): '{output.strip()}'")
     return float(found["summa"]), float(found["pdgemm"])
 
 
 def program(mpi: str) -> Path:
-    """Returns the example program. Raises NotBuiltError if it was not built with ScaLAPACK."""
+    """Returns the example program. Raises NotBuiltError if it was not built."""
     found = paths.require_native().root / "examples" / f"example_summa_{mpi}"
     if not found.exists():
         raise NotBuiltError(
@@ -158,14 +157,15 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add("--mpi", choices=sial_hosts.MPIS, default="openmpi", help="the MPI (default: openmpi)")
     add("--rates", type=_rates, default=(0.0, 1.0, 4.0), help="Gb/s; 0: shared memory")
     add("--orders", type=_numbers, default=(1024, 2048, 4096), help="of square products")
-    add("--modes", type=_modes, default=("ticked", "shared", "automatic"), help=", ".join(MODES))
+    add("--modes", type=_modes, default=("ticked", "shared"), help=", ".join(MODES))
     add("--meshes", type=_meshes, default=("1x2", "2x1"), help="of two ranks, with commas")
     add("--panels", type=_numbers, default=(64, 128, 256), help="columns, with commas")
-    add("--turns", type=int, default=1, help="runs of each case, of 3 products each")
+    add("--turns", type=int, default=2, help="runs of each case, in turns")
+    add("--products", type=int, default=3, help="of each run, whose median counts")
     add("--check", action="store_true", help="a small one, once, to see that it runs")
     options = parser.parse_args(arguments)
-    if options.turns < 1:
-        parser.error("--turns takes 1 or more")
+    if options.turns < 1 or options.products < 1:
+        parser.error("--turns and --products take 1 or more")
     if options.check:
         options.rates, options.orders, options.turns = (0.0, 1.0), (200,), 1
         options.modes, options.meshes, options.panels = ("ticked",), ("1x2",), (64,)

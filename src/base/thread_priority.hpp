@@ -9,17 +9,19 @@
 
 namespace ob {
 
-/// Gives the calling thread a nice value (Linux has one for each thread): 19 to -20, which needs a
-/// privilege below 0. Without it, the thread keeps its value.
+/// Gives the calling thread a nice value, of which Linux has one for each thread: 19 to -20. A
+/// positive one only lowers its priority. To raise it needs a privilege; without it, the thread
+/// keeps its value.
 /// Source: setpriority(2), nice(2)
 inline void set_thread_nice(int value) noexcept {
-  (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), value);
+  const auto thread = static_cast<id_t>(::gettid());
+  if (value > 0 && ::getpriority(PRIO_PROCESS, thread) >= value) return;
+  (void)::setpriority(PRIO_PROCESS, thread, value);
 }
 
-/// Asks the system to run the calling thread as soon as it wakes, also on a core where others
-/// compute. It gets no larger part of the core. Linux before 6.12 ignores it.
-/// @param slice_ns the time that it then runs at least: 0.1 to 100 ms. Those with longer slices
-///   make way for it.
+/// Asks the system to run the calling thread sooner after it wakes, on a core where others with
+/// longer slices compute. It gets no larger part of the core. Linux before 6.12 ignores it.
+/// @param slice_ns the time for which it wants to run at once, 0.1 to 100 ms
 /// Source: sched_setattr(2); Documentation/scheduler/sched-eevdf.rst of the kernel
 inline void set_thread_slice(std::uint64_t slice_ns) noexcept {
   struct {  // struct sched_attr; the headers of glibc and of the kernel exclude each other

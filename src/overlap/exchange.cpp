@@ -12,9 +12,9 @@ namespace ob::overlap {
 namespace {
 
 constexpr std::size_t kCacheLine = 64;
-// MPI sends messages of this size when the receiver has asked for them. A receive that is started
-// before our send may let the other side begin with its message, and with MPICH over TCP its
-// request for ours then waits behind all of it: both directions follow each other. Smaller messages
+// MPICH over UCX sends messages of this size when the receiver has asked for them. A receive that
+// is started before our send may let the other side begin with its message. Over TCP, its request
+// for ours then waits behind all of it, so the two directions follow each other. Smaller messages
 // need their receives first, since they leave at once.
 constexpr std::size_t kAskedFor = 64 << 10;
 
@@ -148,8 +148,8 @@ bool Exchange::open(std::size_t message) const noexcept {
 }
 
 Status Exchange::start() {
+  if (sends_first_) OB_RETURN_IF_ERROR(start_released(kAskedFor));
   if (trace_ != nullptr) std::fill_n(times_.begin(), receives_, MessageTimes{now_ns(), 0});
-  if (sends_first_) OB_RETURN_IF_ERROR(start_released());
   if (receives_ > 0)
     OB_RETURN_IF_ERROR(mpi_status("MPI_Startall", MPI_Startall(int(receives_), requests_.data())));
   return advance().status();
@@ -165,9 +165,10 @@ void Exchange::pack(std::size_t message) noexcept {
   }
 }
 
-Status Exchange::start_released() {
+Status Exchange::start_released(std::size_t least_bytes) {
   for (std::size_t i = receives_; i < messages_.size(); ++i) {
     if (stages_[i].load(std::memory_order_acquire) != Stage::released) continue;
+    if (messages_[i].bytes() < least_bytes) continue;
     pack(i);
     if (trace_ != nullptr) times_[i].begin_ns = now_ns();
     stages_[i].store(Stage::active, std::memory_order_relaxed);

@@ -95,7 +95,7 @@ class Exchange {
   Status make_requests(MPI_Comm comm);
   Stage first_stage(std::size_t message, bool hold_sends) const noexcept;
   void pack(std::size_t message) noexcept;
-  Status start_released();
+  Status start_released(std::size_t least_bytes = 0);
   void complete_one(std::size_t message) noexcept;
   void unpack_one(std::size_t message) noexcept;
   Status failure(const char* function, int result, int completed);

@@ -23,7 +23,7 @@ constexpr std::int64_t kShortNap = 20'000;
 // more to the switches than they gain, and during longer ones than 2 ms the socket runs empty.
 constexpr std::int64_t kLeastNap = 200'000;
 constexpr std::int64_t kMostNap = 2'000'000;
-// The proxy moves messages as soon as its nap ends, also where others compute on its core.
+// The proxy shall move messages soon after its nap, also where others compute on its core.
 constexpr std::uint64_t kSlice = 100'000;
 constexpr double kSocketBytes = 256 * 1024;  ///< what the kernel sends without a call of MPI
 

@@ -107,6 +107,18 @@ TEST(ModeTrials, AProgramWithoutSteadyTimesIsTriedSeldom) {
   EXPECT_LE(tried, 12);
 }
 
+TEST(ModeTrials, LongAndShortIterationsInTurnAreNoChange) {
+  ModeTrials trials({Mode::sync, Mode::ticked});
+  const auto seconds = [](Mode mode, int i) { return (mode == Mode::sync ? 3 : 1) * (1 + i % 2); };
+  for (int i = 0; !trials.due(); ++i) trials.record(seconds(trials.next(), i));
+  trials.choose(trials.medians());
+  for (int i = 0; i < ModeTrials::kRetry; ++i) {
+    if (trials.due()) trials.choose(trials.medians());
+    ASSERT_EQ(trials.next(), Mode::ticked) << i;
+    trials.record(seconds(Mode::ticked, i));
+  }
+}
+
 TEST(ModeTrials, OneCandidateNeedsNoTrial) {
   ModeTrials trials({Mode::shared});
   for (int i = 0; i < 3 * ModeTrials::kRetry; ++i) {

@@ -65,7 +65,7 @@ class Hold:
         self._stop.set()
         if self._thread is not None:
             self._thread.join(5)
-        self._release()
+        self._release(early=True)
 
     def _acquire(self) -> Any:
         until = time.monotonic() + self._wish.wait_s
@@ -131,7 +131,8 @@ class Hold:
                 return
             pause_s = row["ttl_s"] / 3
 
-    def _release(self) -> None:
+    def _release(self, early: bool = False) -> None:
+        """Gives the devices back. `early`: the manager answers before it has stored that."""
         with contextlib.suppress(OutboardError):  # it ends by itself after its lease time
             path = f"/v1/leases/{name_in_path(self.id)}"
-            self._client.ask("DELETE", path, query={"early": "1"})
+            self._client.ask("DELETE", path, query={"early": "1" if early else ""})

@@ -18,7 +18,7 @@ constexpr std::int64_t kShortNap = 10'000;
 // On a shared core each nap costs the program about 17 us of switches, and during a longer one the
 // sockets run empty (docs/decisions/0068-overlap-unmodified-programs.md).
 constexpr std::int64_t kLongNap = 1'000'000;
-// The thread looks as soon as its nap ends, also where the program computes on its core.
+// The thread shall look soon after its nap, also where the program computes on its core.
 constexpr std::uint64_t kSlice = 100'000;
 // A look at requests takes far less, also on a busy machine.
 constexpr std::int64_t kLastLook = 1'000'000'000;

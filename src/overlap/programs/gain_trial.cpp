@@ -14,7 +14,9 @@ void GainTrial::arrive(std::uintptr_t place, std::int64_t now_ns) {
   }
   if (place != place_) {
     // Other places are parts of the same loop, unless the place itself stays away.
-    if (++elsewhere_ > kLost) restart(true);
+    if (++elsewhere_ <= kLost) return;
+    watch_ = {};
+    restart(true);
     return;
   }
   elsewhere_ = 0;

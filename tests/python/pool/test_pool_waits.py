@@ -5,8 +5,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from functools import partial
+from typing import Any
+
+import pytest
 
 from outboard.pool.core.state import Config, State
+from outboard.pool.serve import manager
 from outboard.pool.serve.waits import Spread
 from outboard.pool.serve.writer import Writer
 from outboard.pool.store.memory import MemoryStore
@@ -66,3 +71,40 @@ def test_patient_jobs_let_others_pass() -> None:
 
     asyncio.run(hand_over())
     assert done == [*range(30, 40), *range(30), *range(40, 60)]
+
+
+class SlowWriter:
+    """Takes commands, and has done none of them yet."""
+
+    def __init__(self) -> None:
+        self.jobs: list[asyncio.Future[Any]] = []
+
+    def do(self, make: Any) -> asyncio.Future[Any]:
+        self.jobs.append(asyncio.get_running_loop().create_future())
+        return self.jobs[-1]
+
+
+def test_commands_that_nobody_waits_for_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manager, "SOON_S", 60)
+
+    async def check() -> None:
+        writer = SlowWriter()
+        facts: list[Any] = [writer, *[None] * 7]
+        start = partial(manager.Manager(*facts).start, lambda state: None)
+        most = manager.MOST_UNWAITED
+        assert [start() for _ in range(most + 1)] == [True] * most + [False]
+        assert len(writer.jobs) == most
+        writer.jobs[0].set_result(None)
+        writer.jobs[1].set_exception(ValueError("told in the log"))
+        await asyncio.sleep(0)
+        assert [start() for _ in range(3)] == [True, True, False]
+        for job in writer.jobs[2:]:
+            job.set_result(None)
+        await asyncio.sleep(0)
+        assert start()
+        # A store that does not answer gets no more of them.
+        monkeypatch.setattr(manager, "SOON_S", 0.01)
+        await asyncio.sleep(0.02)
+        assert not start()
+
+    asyncio.run(check())

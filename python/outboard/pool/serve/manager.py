@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -24,7 +26,9 @@ from outboard.pool.store.base import Store, StoreError
 from outboard.pool.tokens import Signer
 
 MOST_POLLS = 256  # of one holder at a time
-_MOST_UNWAITED = 256  # their clients could send more meanwhile, faster than the store takes them
+# Of all clients, which could send more meanwhile, faster than the store takes them.
+MOST_UNWAITED = 256
+SOON_S = 0.1  # a store that answers takes less
 _log = logging.getLogger("outboard.pool")
 
 
@@ -47,7 +51,7 @@ class Manager:
         self.stopping = False
         self.minutes = Minutes()
         self._polls: dict[str, int] = {}
-        self._unwaited = 0  # commands of start() that are not stored yet
+        self._unwaited: deque[float] = deque()  # when those of start() began that are not stored
         self.reader = ThreadPoolExecutor(1, "reader")  # of a remote store, and of backups
 
     def now_ms(self) -> int:
@@ -73,16 +77,18 @@ class Manager:
         return value
 
     def start(self, make: Command | Callable[[State], Any]) -> bool:
-        """As do(), and nobody waits for the answer, or learns of a problem. What is asked later
-        sees the effect. Returns False, and does nothing, if too many of these are under way."""
-        if self._unwaited >= _MOST_UNWAITED:
+        """Does as do(), but nobody waits for the answer, or learns of a problem. What is asked
+        later sees the effect. Returns False, and does nothing, if too many of these wait for the
+        store, or one for too long: the store may be gone, and then the effect would be lost."""
+        began, now = self._unwaited, time.monotonic()
+        if len(began) >= MOST_UNWAITED or (began and now > began[0] + SOON_S):
             return False
-        self._unwaited += 1
+        began.append(now)
         self.writer.do(make).add_done_callback(self._over)
         return True
 
     def _over(self, job: asyncio.Future[Any]) -> None:
-        self._unwaited -= 1
+        self._unwaited.popleft()  # the writer does them in order
         if not job.cancelled() and (error := job.exception()) is not None:
             _log.error("a command that nobody waits for failed", exc_info=error)
 

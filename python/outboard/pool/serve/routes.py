@@ -45,7 +45,7 @@ ROUTES = (
     Route(
         "DELETE", "/v1/leases/{id}", leases.release, Role.USER, "Give the devices back.",
         {202: None, 204: None}, problems=("unknown",),
-        params=(Param("early", {"type": "string"}, "1: answer 202 before that is stored."),),
+        params=(Param("early", {"type": "string"}, "1: answer 202 before the release is stored."),),
     ),
     Route(
         "GET", "/v1/leases", reading.leases, None, "The own leases; all for administrators.",
