@@ -25,8 +25,10 @@ constexpr milliseconds kShortestPause{100};
 constexpr double kLongestWaitS = 0.15;
 // A manager that takes longer is asked by the whole command line, which is patient.
 constexpr milliseconds kAnswerTime{2'000};
-// The command goes first where cores are few: to acquire takes about 10 ms of processor time.
+// The command goes first where cores are few: to acquire takes about 10 ms of processor time, and
+// a command that ends at once needs no accelerator.
 constexpr int kNice = 10;
+constexpr milliseconds kHeadStart{5};
 // After no answer to the first question, the command shall not wait as long again.
 constexpr milliseconds kMostAfterSilence{200};
 
@@ -74,7 +76,7 @@ void CommandLease::begin() noexcept {
 Result<CommandLease::Clock::duration> CommandLease::take() {
   OB_ASSIGN_OR_RETURN(auto client, client_of(wish_.manager, wish_.key));
   manager_.emplace(std::move(client));
-  if (is_ending()) return Status(Code::unavailable, "the command has ended");
+  if (ends_within({})) return Status(Code::unavailable, "the command has ended");
   pool::LeaseWish wish{.devices = wish_.devices, .kind = {}, .seconds = kLeaseSeconds};
   wish.before_start = true;
   const auto asked = Clock::now();
@@ -99,17 +101,17 @@ Result<CommandLease::Clock::duration> CommandLease::take() {
 void CommandLease::take_and_keep() noexcept {
   set_thread_nice(kNice);
   try {
-    if (is_ending()) return;
+    if (ends_within(kHeadStart)) return;
     const auto pause = take();
     if (pause.ok()) return keep(*pause);
-    if (!is_ending()) give_up(pause.status());
+    if (!ends_within({})) give_up(pause.status());
   } catch (...) {  // no memory: the lease ends after its time, and calls stay local
   }
 }
 
-bool CommandLease::is_ending() {
-  const std::lock_guard lock(mutex_);
-  return ending_;
+bool CommandLease::ends_within(Clock::duration pause) {
+  std::unique_lock lock(mutex_);
+  return ends_.wait_for(lock, pause, [&] { return ending_; });
 }
 
 void CommandLease::give_up(const Status& why) {
@@ -133,13 +135,7 @@ CommandLease::~CommandLease() {
 
 void CommandLease::keep(Clock::duration pause) noexcept {
   try {
-    std::unique_lock lock(mutex_);
-    while (pause != Clock::duration::max()) {
-      if (ends_.wait_for(lock, pause, [&] { return ending_; })) return;
-      lock.unlock();
-      pause = renew();
-      lock.lock();
-    }
+    while (pause != Clock::duration::max() && !ends_within(pause)) pause = renew();
   } catch (...) {  // no memory: the lease ends after its time
   }
 }

@@ -55,7 +55,8 @@ class CommandLease {
   Result<Clock::duration> take();
   void take_and_keep() noexcept;
   void give_up(const Status& why);
-  bool is_ending();
+  /// Waits for the end of the object, so long at most.
+  bool ends_within(Clock::duration pause);
   void keep(Clock::duration pause) noexcept;
   Clock::duration renew();
 
