@@ -137,7 +137,7 @@ int run_command(const std::vector<std::string>& command, const SignalsHeld& sign
   if (const std::optional<int> early = signals.early()) return 128 + *early;
   const Started started = signals.spawn(command, environ, nullptr, {});
   if (started.problem == 0) {
-    // After the command, which then does not wait for what the libraries of TLS do at their start.
+    // The command comes first. Its library waits for the answer in a file, not for this thread.
     if (begins != nullptr) begins->begin();
     return await(started.process, signals, daemon);
   }

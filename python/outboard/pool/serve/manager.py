@@ -26,7 +26,7 @@ from outboard.pool.store.base import Store, StoreError
 from outboard.pool.tokens import Signer
 
 MOST_POLLS = 256  # of one holder at a time
-# Of all clients, which could send more meanwhile, faster than the store takes them.
+# This limits all clients together, which could send more, faster than the store takes them.
 MOST_UNWAITED = 256
 SOON_S = 0.1  # a store that answers takes less
 _log = logging.getLogger("outboard.pool")
