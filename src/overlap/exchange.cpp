@@ -41,8 +41,6 @@ Exchange::Exchange(std::vector<Message> messages, bool late_unpack, Trace* trace
   const auto sends = std::stable_partition(messages_.begin(), messages_.end(),
                                            [](const Message& m) { return !m.sends; });
   receives_ = std::size_t(sends - messages_.begin());
-  sends_first_ =
-      std::any_of(sends, messages_.end(), [](const Message& m) { return m.bytes() >= kAskedFor; });
   requests_.assign(messages_.size(), MPI_REQUEST_NULL);
   indices_.resize(messages_.size());
   statuses_.resize(messages_.size());
@@ -148,7 +146,7 @@ bool Exchange::open(std::size_t message) const noexcept {
 }
 
 Status Exchange::start() {
-  if (sends_first_) OB_RETURN_IF_ERROR(start_released(kAskedFor));
+  if (to_start_.load(std::memory_order_acquire) > 0) OB_RETURN_IF_ERROR(start_released(kAskedFor));
   if (trace_ != nullptr) std::fill_n(times_.begin(), receives_, MessageTimes{now_ns(), 0});
   if (receives_ > 0)
     OB_RETURN_IF_ERROR(mpi_status("MPI_Startall", MPI_Startall(int(receives_), requests_.data())));

@@ -105,7 +105,6 @@ class Exchange {
   Trace* trace_;
   std::vector<MessageTimes> times_;  ///< empty without a trace
   std::size_t receives_ = 0;
-  bool sends_first_ = false;
   std::unique_ptr<std::byte[]> memory_;
   std::vector<std::byte*> buffers_;  ///< null for messages in place
   std::int64_t bytes_ = 0;
