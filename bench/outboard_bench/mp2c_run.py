@@ -19,7 +19,7 @@ from outboard.settings import without_library
 from outboard_bench import places
 from outboard_bench.daemons import daemon
 from outboard_bench.link import Link, Speed, Wrap
-from outboard_bench.native_program import CHECK_BURST
+from outboard_bench.native_program import CHECK_BURST, require_example
 from outboard_bench.netns import FAR_ADDRESS
 
 PLACEMENTS = ("resident", "travelling")
@@ -99,19 +99,10 @@ def running(
         yield found
 
 
-class NotBuiltError(OutboardError):
-    """The example program is missing."""
-
-
 def program() -> Path:
     """Returns the example program. Raises NotBuiltError if it was not built."""
-    found = paths.require_native().root / "examples" / "example_mp2c"
-    if not found.exists():
-        raise NotBuiltError(
-            f"{found} is missing (it was not built); install the packages that "
-            "examples/mp2c/README.md names, and build again"
-        )
-    return found
+    install = "the packages that examples/mp2c/README.md names"
+    return require_example("example_mp2c", install)
 
 
 def run(problem: Problem, place: Place) -> Outcome:

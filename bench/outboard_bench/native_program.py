@@ -19,3 +19,18 @@ def require(native: paths.Native, name: str) -> Path:
             f"{program} is missing (benchmarks are not built there); run `outboard bench list`"
         )
     return program
+
+
+class NotBuiltError(OutboardError):
+    """An example program is missing."""
+
+
+def require_example(name: str, install: str) -> Path:
+    """Returns the program of that name beside the other examples. Raises NotBuiltError if it was
+    not built; `install` then says what to install."""
+    program = paths.require_native().root / "examples" / name
+    if not program.exists():
+        raise NotBuiltError(
+            f"{program} is missing (it was not built); install {install}, and build again"
+        )
+    return program

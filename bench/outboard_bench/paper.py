@@ -26,7 +26,7 @@ from outboard_bench.devices import Devices
 from outboard_bench.fft import Fft
 from outboard_bench.fftw_flops import FftwFlops
 from outboard_bench.mp2c import Mp2c
-from outboard_bench.mp2c_run import NotBuiltError
+from outboard_bench.native_program import NotBuiltError
 from outboard_bench.paper_figures import Figure, Source
 from outboard_bench.paper_points import Point
 from outboard_bench.products import Products

@@ -9,12 +9,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from outboard import paths
 from outboard.errors import OutboardError
 from outboard_bench import rows, sial_hosts, sial_runs
 from outboard_bench.link import Link
-from outboard_bench.mp2c_run import NotBuiltError
-from outboard_bench.native_program import CHECK_BURST
+from outboard_bench.native_program import CHECK_BURST, require_example
 from outboard_bench.proxy_tables import Kept, Kernel, Node, Ranks, Run
 from outboard_bench.sial_hosts import Hosts, over_link
 from outboard_bench.turns import in_turns
@@ -74,13 +72,7 @@ def times_of(output: str) -> Times:
 
 def program() -> Path:
     """Returns the example program. Raises NotBuiltError if it was not built."""
-    found = paths.require_native().root / "examples" / f"example_redblack3d_{_MPI}"
-    if not found.exists():
-        raise NotBuiltError(
-            f"{found} is missing (it was not built); install libmpich-dev and mpich, and build "
-            "again"
-        )
-    return found
+    return require_example(f"example_redblack3d_{_MPI}", "libmpich-dev and mpich")
 
 
 def rows_of(table: str, run: Run, sizes: Sizes) -> list[rows.Row]:

@@ -13,12 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from outboard import paths
 from outboard.errors import OutboardError
 from outboard_bench import machine, plot, rows, sial_hosts, sial_runs
 from outboard_bench.link import Link, rate_list
-from outboard_bench.mp2c_run import NotBuiltError
-from outboard_bench.native_program import CHECK_BURST
+from outboard_bench.native_program import CHECK_BURST, require_example
 from outboard_bench.netns import ended_by_exception, may_emulate
 from outboard_bench.turns import in_turns
 
@@ -126,13 +124,7 @@ def times_of(output: str) -> tuple[float, float]:
 
 def program(mpi: str) -> Path:
     """Returns the example program. Raises NotBuiltError if it was not built."""
-    found = paths.require_native().root / "examples" / f"example_summa_{mpi}"
-    if not found.exists():
-        raise NotBuiltError(
-            f"{found} is missing (it was not built); install {mpi} and libscalapack-{mpi}-dev, "
-            "and build again"
-        )
-    return found
+    return require_example(f"example_summa_{mpi}", f"{mpi} and libscalapack-{mpi}-dev")
 
 
 @contextlib.contextmanager
