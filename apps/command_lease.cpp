@@ -77,7 +77,8 @@ Result<CommandLease::Clock::duration> CommandLease::take() {
   OB_ASSIGN_OR_RETURN(auto client, client_of(wish_.manager, wish_.key));
   manager_.emplace(std::move(client));
   if (ends_within({})) return Status(Code::unavailable, "the command has ended");
-  pool::LeaseWish wish{.devices = wish_.devices, .kind = {}, .seconds = kLeaseSeconds};
+  pool::LeaseWish wish = wish_.lease;
+  wish.seconds = kLeaseSeconds;
   wish.before_start = true;
   const auto asked = Clock::now();
   const auto state = manager_->put(id_, wish, kLongestWaitS, asked + kAnswerTime);

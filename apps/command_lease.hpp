@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,10 +21,10 @@ namespace ob::apps {
 class CommandLease {
  public:
   struct Wish {
-    std::string manager;  ///< the URL of one manager or more
-    std::string key;      ///< a folder; empty: none
-    std::size_t devices;  ///< all of them, exclusively, or none
-    std::string folder;   ///< a private one of this user, for answer()
+    std::string manager;    ///< the URL of one manager or more
+    std::string key;        ///< a folder; empty: none
+    pool::LeaseWish lease;  ///< the lease time is chosen here
+    std::string folder;     ///< a private one of this user, for answer()
   };
 
   /// Names a lease, and asks nobody yet.   Errors: internal

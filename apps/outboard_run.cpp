@@ -4,8 +4,8 @@
 // as long as some commands run.
 //
 //   outboard-run [OPTION]... [--otherwise PROGRAM [ARGUMENT]... --] run [--mode M] [--server LIST]
-//                [--key FOLDER] [--pool URL [--accelerators N [--wait TIME] [--require]]]
-//                [--] COMMAND...
+//                [--key FOLDER] [--pool URL [--accelerators N [--exclusive | --shared PART]
+//                [--kind KIND] [--wait TIME] [--require]]] [--] COMMAND...
 //
 //   --otherwise PROGRAM   executes this with the words from `run` on if they have other options or
 //                         wrong values, or if N accelerators are not free
@@ -147,11 +147,10 @@ int run_command(const std::vector<std::string>& command, const SignalsHeld& sign
   return missing ? 127 : 126;  // the same as in POSIX shells
 }
 
-// A command that may run without accelerators begins while its only one is acquired.
-// Where it wants several, the whole command line may ask for fewer.
+// A command that may run without accelerators begins while they are acquired.
 bool begins_without(const RunRequest& request) {
   const bool calls = request.mode == "auto" || request.mode == "remote";
-  return request.accelerators == 1 && !request.begins_with_them && calls;
+  return request.accelerators && !request.begins_with_them && calls;
 }
 
 // Returns the exit status; nothing if the command was not started, because its accelerators are not
@@ -161,9 +160,9 @@ std::optional<int> run(const RunRequest& request, const Options& options) {
   const SignalsHeld signals;
   const PrivateFolder folder;
   std::unique_ptr<CommandLease> lease;
-  if (request.accelerators > 0) {
+  if (request.accelerators) {
     auto named =
-        CommandLease::named({request.pool, request.key, request.accelerators, folder.path()});
+        CommandLease::named({request.pool, request.key, *request.accelerators, folder.path()});
     if (!named.ok()) return std::nullopt;
     lease = std::move(named).value();
     const bool has_them = begins_without(request) || lease->acquire().ok();

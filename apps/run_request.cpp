@@ -1,6 +1,8 @@
 #include "run_request.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
@@ -43,11 +45,17 @@ struct Words {
     const auto found = options.find(name);
     return found == options.end() ? nullptr : &found->second;
   }
+  bool has(const char* name) const { return option(name) != nullptr; }
 };
 
-constexpr std::string_view kWithValue[] = {"--mode", "--server",       "--key",
-                                           "--pool", "--accelerators", "--wait"};
-constexpr std::string_view kFlag = "--require";
+constexpr std::string_view kWithValue[] = {"--mode",         "--server", "--key",  "--pool",
+                                           "--accelerators", "--shared", "--kind", "--wait"};
+constexpr std::string_view kFlags[] = {"--exclusive", "--require"};
+
+template <std::size_t N>
+bool is_one_of(const std::string_view (&names)[N], std::string_view name) {
+  return std::ranges::find(names, name) != std::end(names);
+}
 
 Words split(std::span<const std::string> words) {
   Words found;
@@ -58,11 +66,11 @@ Words split(std::span<const std::string> words) {
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
     const bool has_value = equals != std::string::npos;
-    if (name == kFlag && !has_value) {
+    if (is_one_of(kFlags, name) && !has_value) {
       found.options[name];
       continue;
     }
-    if (std::ranges::find(kWithValue, name) == std::end(kWithValue)) return {};
+    if (!is_one_of(kWithValue, name)) return {};
     if (has_value) {
       found.options[name] = word.substr(equals + 1);
     } else {
@@ -94,19 +102,55 @@ bool is_time(std::string_view text) {
          (point == std::string_view::npos || is_number(text.substr(point + 1)));
 }
 
+// A part of a device, 0.001 to 1, per mille; 0 for other texts.
+unsigned per_mille(const std::string& text) {
+  double part = 0;
+  const char* const end = text.data() + text.size();
+  const auto found = std::from_chars(text.data(), end, part, std::chars_format::fixed);
+  if (found.ec != std::errc() || found.ptr != end || !(part >= 0.001 && part <= 1)) return 0;
+  return static_cast<unsigned>(std::lround(part * 1000));
+}
+
+bool is_kind(const std::string& text) {
+  return !text.empty() && std::ranges::all_of(text, [](char letter) {
+    return is_digit(letter) || (letter >= 'a' && letter <= 'z') || letter == '-' || letter == '_';
+  });
+}
+
+// Reads which accelerators of a pool are wanted. Returns nothing if the whole command line must.
+std::optional<pool::LeaseWish> wish_of(const Words& found) {
+  pool::LeaseWish wish;
+  wish.devices = count_of(*found.option("--accelerators"));
+  if (wish.devices == 0) return std::nullopt;
+  if (const std::string* const kind = found.option("--kind")) {
+    if (!is_kind(*kind)) return std::nullopt;
+    wish.kind = *kind;
+  }
+  if (const std::string* const part = found.option("--shared")) {
+    const unsigned share = per_mille(*part);
+    if (share == 0) return std::nullopt;
+    wish.exclusive = found.has("--exclusive");
+    if (!wish.exclusive) wish.share = share;
+  }
+  return wish;
+}
+
 // Reads the options of a pool. Returns false if the whole command line must.
 bool read_pool(const Words& found, RunRequest& request) {
   const std::string* const url = found.option("--pool");
   request.pool = url != nullptr && !url->empty() ? *url : variable(settings::kPool.variable);
-  const std::string* const count = found.option("--accelerators");
   const std::string* const wait = found.option("--wait");
-  if (count == nullptr) return wait == nullptr && found.option("--require") == nullptr;
-  request.accelerators = count_of(*count);
-  if (request.accelerators == 0 || request.pool.empty()) return false;
+  if (!found.has("--accelerators")) {
+    constexpr const char* kWithThem[] = {"--exclusive", "--shared", "--kind", "--wait",
+                                         "--require"};
+    return std::ranges::none_of(kWithThem, [&](const char* name) { return found.has(name); });
+  }
+  request.accelerators = wish_of(found);
+  if (!request.accelerators || request.pool.empty()) return false;
   if (wait != nullptr && !is_time(*wait)) return false;
-  request.begins_with_them = wait != nullptr || found.option("--require") != nullptr;
+  request.begins_with_them = wait != nullptr || found.has("--require");
   request.servers.clear();  // which go before a lease
-  return found.option("--server") == nullptr;
+  return !found.has("--server");
 }
 
 }  // namespace

@@ -36,45 +36,48 @@ for _ in range(int(sys.argv[1])):
 
 
 class PoolJob:
-    """One program under `outboard run`, in turns: with --server, with --accelerators 1, and with
-    --wait and --require beside it, so that the program begins when it has its accelerator."""
+    """One program under `outboard run`, in turns: with --server, with --accelerators N, and with
+    --wait and --require beside it, so that the program begins when it has its accelerators."""
 
     name = "pool_job"
-    summary = "a job under the pool beside --server (--products N, --runs N, --check)"
+    summary = (
+        "a job under the pool beside --server (--products N, --runs N, --accelerators N, --check)"
+    )
     draw = staticmethod(plot.draw)
 
     def run(self, arguments: Sequence[str], json_file: Path | None) -> int:
-        products, runs = _parse(arguments)
+        products, runs, devices = _parse(arguments)
         with tempfile.TemporaryDirectory(prefix="outboard-bench-pool-") as folder:
-            measured = measure(Path(folder), products, runs)
+            measured = measure(Path(folder), products, runs, devices)
         rows.print_table(measured)
         if json_file:
             rows.write(measured, json_file)
         return 0
 
 
-def measure(folder: Path, products: int, runs: int) -> list[rows.Row]:
-    """Returns a row for each way, of `runs` turns after a first one that does not count."""
-    with _places(folder) as options:
+def measure(folder: Path, products: int, runs: int, devices: int) -> list[rows.Row]:
+    """Returns a row for each way, of `runs` turns after a first one that does not count, and rows
+    of the differences within turns, which vary less than the times."""
+    with _places(folder, devices) as options:
         taken: list[list[float]] = [[] for _ in options]
         for number in turns.in_turns(len(options), runs + 1):
             taken[number].append(_job_ms(folder, options[number], products))
     server, *pool = (times[1:] for times in taken)
     beside = statistics.median(server)
-    ways = zip(("under the pool", "with --wait --require"), pool, strict=True)
-    return [
-        rows.Row.of_runs("pool_job", "with --server", 0, server, "ms"),
-        *(
-            rows.Row.of_runs("pool_job", way, 0, times, "ms", beside, "with --server")
-            for way, times in ways
-        ),
-    ]
+    found = [rows.Row.of_runs("pool_job", "with --server", 0, server, "ms")]
+    longer = []
+    for way, times in zip(("under the pool", "with --wait --require"), pool, strict=True):
+        row = rows.Row.of_runs("pool_job", way, 0, times, "ms", beside, "with --server")
+        found.append(row)
+        more = [one - other for one, other in zip(times, server, strict=True)]
+        longer.append(rows.Row.of_runs("pool_job", f"{way}: longer by", 0, more, "ms"))
+    return found + longer
 
 
 @contextlib.contextmanager
-def _places(folder: Path) -> Iterator[list[list[str]]]:
-    """Runs a manager with a daemon, and a daemon without one, all with keys over TCP. Yields the
-    options of `outboard run` for either."""
+def _places(folder: Path, devices: int) -> Iterator[list[list[str]]]:
+    """Runs a manager with a daemon of so many devices, and such a daemon without one, all with keys
+    over TCP. Yields the options of `outboard run` for either."""
     from outboard import keys  # it needs a package that few benchmarks need
 
     root = keys.make_pool("bench", 2)
@@ -91,11 +94,12 @@ def _places(folder: Path) -> Iterator[list[list[str]]]:
     key = ["--key", str(folder / "ada")]
     with contextlib.ExitStack() as stack:
         _, url = stack.enter_context(manager(folder))
-        enforced = ["--key", str(folder / "d0"), "--pool", url]
+        count = ["--devices", str(devices)]
+        enforced = ["--key", str(folder / "d0"), "--pool", url, *count]
         stack.enter_context(daemon(program, ["127.0.0.1:0"], enforced))
-        free = ["--key", str(folder / "plain")]
+        free = ["--key", str(folder / "plain"), *count]
         address = stack.enter_context(daemon(program, ["127.0.0.1:0"], free))[0]
-        pool = [*key, "--pool", url, "--accelerators", "1"]
+        pool = [*key, "--pool", url, "--accelerators", str(devices)]
         yield [[*key, "--server", address], pool, [*pool, "--wait", "10s", "--require"]]
 
 
@@ -118,8 +122,9 @@ def _job_ms(folder: Path, options: Sequence[str], products: int) -> float:
     return taken * 1e3
 
 
-def _parse(arguments: Sequence[str]) -> tuple[int, int]:
+def _parse(arguments: Sequence[str]) -> tuple[int, int, int]:
     if list(arguments) == ["--check"]:
-        return 3, 1
-    given = whole_numbers("pool_job", arguments, {"--products": 1000, "--runs": 9})
-    return given["--products"], given["--runs"]
+        return 3, 1, 2
+    defaults = {"--products": 1000, "--runs": 9, "--accelerators": 1}
+    given = whole_numbers("pool_job", arguments, defaults)
+    return given["--products"], given["--runs"], given["--accelerators"]

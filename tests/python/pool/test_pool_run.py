@@ -99,11 +99,8 @@ def test_the_short_way_holds_them_too(
     with pytest.raises(PoolError, match="released"):
         client.ask("GET", f"/v1/leases/{lease}")
     assert leases(client) == []
-    for wait in ("1.", "m", "1x", ".5s"):
-        words = native_run(native, manager, "1", "--wait", wait, "--", "true")
-        assert subprocess.run(words, check=False).returncode == 1
     # The pool never has three devices.
-    words = native_run(native, manager, "3", "--", "true")
+    words = native_run(native, manager, "3", "--require", "--", "true")
     assert subprocess.run(words, check=False).returncode == 1
     assert leases(client) == []
     # A request that was not granted leaves nothing in the queue.
@@ -124,8 +121,46 @@ print(os.environ["OUTBOARD_LEASE"], answer["state"] or None, len(answer["handles
 """
 
 
-def test_a_command_begins_before_its_accelerator_is_there(
-    native: Native, client: PoolClient, manager: Manager, tmp_path: Path
+@pytest.mark.parametrize(
+    "words",
+    [("1..2",), ("1", "--memory", "1G"), ("1", "--no-such-option"), ("1", "--exclusive=yes"),
+     *(("1", "--wait", wait) for wait in ("1.", "m", "1x", ".5s")),
+     *(("1", "--shared", part) for part in ("0", "0.0009", "1.5", "nan", "0x1", "1e-1", ".5x")),
+     ("1", "--exclusive", "--shared", "2"), ("1", "--kind", "a\"b")],
+)  # fmt: skip
+def test_the_short_way_leaves_other_words_to_the_whole_command_line(
+    native: Native, manager: Manager, words: tuple[str, ...]
+) -> None:
+    line = native_run(native, manager, *words, "--", "true")
+    assert subprocess.run(line, check=False).returncode == 1
+
+
+def test_the_short_way_asks_for_what_the_options_say(
+    native: Native, client: PoolClient, manager: Manager
+) -> None:
+    def lease_with(*words: str) -> list[Any]:
+        with subprocess.Popen(native_run(native, manager, *words, "--", "sleep", "60")) as run:
+            until = time.monotonic() + 20
+            while not (found := leases(client)) or found[0]["state"] != "held":
+                assert time.monotonic() < until
+                time.sleep(0.02)
+            handles: list[Any] = client.ask("GET", f"/v1/leases/{found[0]['id']}")["handles"]
+            run.terminate()
+        assert leases(client) == []
+        return handles
+
+    (kind,) = {one["kind"] for one in client.ask("GET", "/v1/devices")["devices"]}
+    handles = lease_with("2", "--shared", "0.25", f"--kind={kind}")
+    assert [(one["exclusive"], one["share"]) for one in handles] == [(False, 250)] * 2
+    (handle,) = lease_with("1", "--exclusive", "--shared", "0.25")
+    assert handle["exclusive"]
+    words = native_run(native, manager, "1", "--kind", "none-such", "--", "true")
+    assert subprocess.run(words, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_command_begins_before_its_accelerators_are_there(
+    native: Native, client: PoolClient, manager: Manager, tmp_path: Path, count: int
 ) -> None:
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         environment = {"TMPDIR": str(tmp_path)}
@@ -135,19 +170,19 @@ def test_a_command_begins_before_its_accelerator_is_there(
         assert list(tmp_path.iterdir()) == []
         return done
 
-    words = native_run(native, manager, "1", "--", sys.executable, "-c", WAIT_FOR_ANSWER)
+    words = native_run(native, manager, str(count), "--", sys.executable, "-c", WAIT_FOR_ANSWER)
     done = run(*words)
     lease, state, handles = done.stdout.split()
-    assert (state, handles, done.stderr) == ("held", "1", "")
+    assert (state, handles, done.stderr) == ("held", str(count), "")
     with pytest.raises(PoolError, match="released"):
         client.ask("GET", f"/v1/leases/{lease}")
-    # It goes on without one, and leaves nothing in the queue.
-    client.ask("PUT", "/v1/leases/strangers", {"count": 2, "ttl_s": 60})
+    # It goes on without them, and leaves nothing in the queue. Both or none: one of two is free.
+    client.ask("PUT", f"/v1/leases/strangers.{count}", {"count": 3 - count, "ttl_s": 60})
     done = run(*words)
     assert done.stdout.split()[1:] == ["None", "0"]
     assert "no accelerators are free" in done.stderr
-    assert [row["id"] for row in leases(client)] == ["strangers"]
-    client.ask("DELETE", "/v1/leases/strangers")
+    assert [row["id"] for row in leases(client)] == [f"strangers.{count}"]
+    client.ask("DELETE", f"/v1/leases/strangers.{count}")
     gone = [word.replace(manager.url, "http://127.0.0.1:1") for word in words]
     done = run(*gone)
     assert done.stdout.split()[1:] == ["None", "0"]
