@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from outboard import paths, preload
+from outboard import mpi_eager, paths, preload
 from outboard.errors import OutboardError
 from outboard_bench import native_program, plot, rows, sial_runs
 from outboard_bench.link import Link, rate_list
@@ -26,18 +26,19 @@ _WARMUPS = 2
 @dataclass(frozen=True)
 class Way:
     """A way to move the messages. `layer` is the value of OUTBOARD_MPI_OVERLAP. `chooses`: it needs
-    iterations until it has chosen by measurement."""
+    iterations until it has chosen by measurement. `eager`: with `outboard run --eager 64M`."""
 
     name: str
     mode: str = "mpi"
     layer: str | None = None
     chooses: bool = False
+    eager: bool = False
 
     def hosts(self, hosts: Hosts) -> Hosts:
-        if self.layer is None:
-            return hosts
-        library = paths.require_native().root / "lib" / preload.MPI_NAME
-        added = {"LD_PRELOAD": str(library), "OUTBOARD_MPI_OVERLAP": self.layer}
+        added = mpi_eager.variables(mpi_eager.MOST_BYTES, {}) if self.eager else {}
+        if self.layer is not None:
+            library = paths.require_native().root / "lib" / preload.MPI_NAME
+            added |= {"LD_PRELOAD": str(library), "OUTBOARD_MPI_OVERLAP": self.layer}
         return dataclasses.replace(hosts, settings={**hosts.settings, **added})
 
 
@@ -45,6 +46,8 @@ WAYS = (
     Way("native"),
     Way("layer on", layer="on"),
     Way("layer auto", layer="auto", chooses=True),
+    Way("native eager", eager=True),
+    Way("layer auto eager", layer="auto", chooses=True, eager=True),
     *(Way(f"library {mode}", mode) for mode in ("sync", "async", "ticked", "shared", "proxy")),
     Way("library automatic", "automatic", chooses=True),
 )

@@ -1,6 +1,7 @@
 #pragma once
 // The choice of a mode by the times of a plan's own iterations.
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -9,9 +10,10 @@
 
 namespace ob::overlap {
 
-/// Runs each candidate for a few iterations, then the fastest one, and tries all again after many,
-/// or when iterations take another time than in the trial. All ranks call next() equally often, so
-/// they are at the same point without a message.
+/// Runs each candidate for a few iterations, those that are nearly the fastest for as many again,
+/// and then the fastest one. Tries all again after many iterations, or when they take another time
+/// than in the trial. All ranks call next() equally often, so they are at the same point without a
+/// message.
 /// Threads: one at a time.
 class ModeTrials {
  public:
@@ -19,6 +21,9 @@ class ModeTrials {
   /// the change from the mode before, so it does not count.
   static constexpr int kTimed = 5;
   static constexpr int kPerMode = kTimed + 1;
+  /// Candidates that are slower than the fastest by no more are in the second round. Each mode is
+  /// tried at another time, and one of them may have been disturbed.
+  static constexpr double kClose = 1.25;
   static constexpr std::int64_t kRetry = 1000;  ///< the problem may have changed after so many
 
   /// @pre !candidates.empty()
@@ -29,13 +34,13 @@ class ModeTrials {
   Mode next();
   /// Adds the time of the iteration that the last next() began.
   void record(double seconds);
-  /// Returns true if choose() must follow: every candidate has been timed, or the times of the
-  /// chosen one are to be compared with those of its trial.
+  /// Returns true if choose() must follow: every candidate of a round has been timed, or the times
+  /// of the chosen one are to be compared with those of its trial.
   bool due() const noexcept;
   /// Returns the median time of each candidate, or of the last iterations [s].
   std::vector<double> medians() const;
-  /// Chooses the fastest by the medians on which all ranks agree, or tries all again if the time
-  /// has changed.
+  /// Chooses the fastest by the medians on which all ranks agree, or begins the second round, or
+  /// tries all again if the time has changed.
   void choose(const std::vector<double>& agreed);
 
   const std::vector<Mode>& candidates() const noexcept { return candidates_; }
@@ -45,15 +50,17 @@ class ModeTrials {
   Mode chosen() const noexcept { return chosen_; }
 
  private:
-  void try_all() noexcept;
+  void try_all();
 
   std::vector<Mode> candidates_;
-  std::vector<std::vector<double>> times_;
+  std::vector<std::vector<double>> times_;  ///< of each candidate, of both rounds
+  std::vector<std::size_t> tried_;          ///< the candidates of this round
+  bool second_ = false;                     ///< it is the second round
   std::vector<double> agreed_;
   Mode chosen_ = Mode::automatic;
   double chosen_s_ = 0;
   bool trying_ = true;
-  std::int64_t iteration_ = 0;  ///< since the trials or the choice began
+  std::int64_t iteration_ = 0;  ///< since the round or the choice began
   ChangeWatch watch_;
 };
 

@@ -124,7 +124,7 @@ void choice_patience() {
   }
   MPI_Bcast(&rounds, 1, MPI_INT, 0, MPI_COMM_WORLD);
   // The others come, and rank 0 goes on with the choice that it has begun.
-  for (int i = world_rank() == 0 ? rounds : 0; i <= rounds + 5; ++i) {
+  for (int i = world_rank() == 0 ? rounds : 0; i <= rounds + 40; ++i) {
     do status = ob_overlap_start(plan.get(), 0);
     while (status == OB_DEADLINE_EXCEEDED);
     require(status == OB_OK, "start after the choice");

@@ -43,6 +43,28 @@ TEST(ModeTrials, TakesTheModeWithTheLeastMedianAndTriesAgain) {
   EXPECT_EQ(trials.next(), Mode::proxy);
 }
 
+TEST(ModeTrials, TriesThoseThatAreNearlyTheFastestAgain) {
+  const std::map<Mode, double> seconds = {
+      {Mode::sync, 3}, {Mode::ticked, 1.2}, {Mode::shared, 1.1}, {Mode::proxy, 1.3}};
+  ModeTrials trials({Mode::sync, Mode::ticked, Mode::shared, Mode::proxy});
+  // Something else disturbs all but `ticked`, and `ticked` has luck.
+  run_trials(trials,
+             {{Mode::sync, 3}, {Mode::ticked, 1}, {Mode::shared, 1.15}, {Mode::proxy, 1.3}});
+  trials.choose(trials.medians());
+  EXPECT_EQ(trials.chosen(), Mode::automatic);
+  std::map<Mode, int> runs;
+  while (!trials.due()) {
+    const Mode mode = trials.next();
+    ++runs[mode];
+    trials.record(seconds.at(mode));
+  }
+  EXPECT_EQ(runs, (std::map<Mode, int>{{Mode::ticked, ModeTrials::kPerMode},
+                                       {Mode::shared, ModeTrials::kPerMode}}));
+  trials.choose(trials.medians());
+  EXPECT_EQ(trials.chosen(), Mode::shared);
+  EXPECT_EQ(trials.agreed(), (std::vector<double>{3, 1.2, 1.15, 1.3}));  // of both rounds
+}
+
 TEST(ModeTrials, FollowsTheTimesOfAllRanks) {
   ModeTrials trials({Mode::sync, Mode::async});
   run_trials(trials, {{Mode::sync, 1}, {Mode::async, 2}});
@@ -91,20 +113,20 @@ TEST(ModeTrials, ComparesTheTimesOfAllRanks) {
 
 TEST(ModeTrials, AProgramWithoutSteadyTimesIsTriedSeldom) {
   ModeTrials trials({Mode::sync, Mode::ticked});
-  int tried = 0;
+  int rounds = 0;  // each trial has two here
   double seconds = 1;
   for (int i = 0; i < 4000; ++i) {
     if (trials.due()) {
       const bool in_trial = trials.medians().size() == 2;
-      tried += in_trial ? 1 : 0;
+      rounds += in_trial ? 1 : 0;
       trials.choose(trials.medians());
       seconds *= 2;
     }
     (void)trials.next();
     trials.record(seconds);
   }
-  EXPECT_GE(tried, 6);
-  EXPECT_LE(tried, 12);
+  EXPECT_GE(rounds, 12);
+  EXPECT_LE(rounds, 24);
 }
 
 TEST(ModeTrials, LongAndShortIterationsInTurnAreNoChange) {

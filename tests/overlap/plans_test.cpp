@@ -237,7 +237,7 @@ void funneled() {
     Pair pair(runtime);
     pair.describe(100, 100);
     pair.plan.commit();
-    for (int run = 0; run < 30; ++run) {  // past the trials
+    for (int run = 0; run < 40; ++run) {  // past the trials
       api::Iteration iteration = pair.plan.start();
       runtime.tick();
       iteration.wait();

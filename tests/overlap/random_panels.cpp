@@ -136,7 +136,7 @@ void run_panels(const PanelProblem& p, std::mt19937_64& own) {
   for (int m = 0; m < 6; ++m) {
     const auto mode = api::Mode(m);
     // Enough panels to come past the trials of all modes.
-    const int sweeps = mode == api::Mode::automatic ? 40 / int(p.panels.size()) + 1 : kSweeps;
+    const int sweeps = mode == api::Mode::automatic ? 70 / int(p.panels.size()) + 1 : kSweeps;
     api::Runtime runtime(MPI_COMM_WORLD, {.mode = mode, .check = p.check, .proxies = p.proxies});
     api::PanelPlan<std::int64_t> plan(
         runtime, group, {.look_ahead = p.look_ahead, .broadcast = p.broadcast, .name = "random"});

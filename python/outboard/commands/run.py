@@ -9,13 +9,22 @@ from pathlib import Path
 
 import click
 
-from outboard import settings_table, values
+from outboard import mpi_eager, settings_table, values
 from outboard.commands._options import check_writable, library_options
 from outboard.commands._pool_options import PoolWish, pool_options
 from outboard.errors import OutboardError, say
 from outboard.launch import Plan, execute
 from outboard.process import OWN_FAILURE
 from outboard.settings import Settings, inherited, inherited_mode, inherited_servers
+
+
+def _eager(context: click.Context, param: click.Parameter, value: int | None) -> int | None:
+    if value is not None and value > mpi_eager.MOST_BYTES:
+        raise click.BadParameter(
+            f"{value} bytes are more than {mpi_eager.MOST_BYTES >> 20}M (Open MPI takes memory for "
+            "several messages of this size at once)"
+        )
+    return value
 
 
 @click.command("run", context_settings={"allow_interspersed_args": False})
@@ -47,6 +56,14 @@ from outboard.settings import Settings, inherited, inherited_mode, inherited_ser
     help="Move the messages of MPI programs while they compute. auto: where it gains; on: always; "
     "count: measure only. The report shows hidden and exposed times.",
 )
+@click.option(
+    "--eager",
+    type=values.Size(),
+    callback=_eager,
+    help="Let messages of up to so many bytes leave before their receiver asks for them, e.g. 8M: "
+    "Open MPI over TCP, and MPICH. They then need no calls of MPI to travel while the program "
+    "computes, but memory where they arrive early.",
+)
 @pool_options
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(
@@ -55,6 +72,7 @@ def command(
     trace_file: Path | None,
     device_memory: int | None,
     overlap: str | None,
+    eager: int | None,
     pool: PoolWish,
     command: tuple[str, ...],
 ) -> None:
@@ -73,7 +91,9 @@ def command(
       outboard run --pool https://pool:7780 --key ~/keys/ada --accelerators 2 -- ./solver
       outboard run --pool https://pool:7780 --key ~/keys/ada -- python3 -i notebook.py
       outboard run --mode off --overlap --report -- mpirun -n 8 ./solver
+      outboard run --mode off --overlap --eager 8M -- mpirun --host node1,node2 ./solver
     """
+    os.environ.update(mpi_eager.variables(eager, os.environ) if eager else {})
     if pool.accelerators:
         sys.exit(_run_with_lease(settings, report, trace_file, overlap, pool, command))
     settings = settings.replaced(

@@ -43,6 +43,7 @@ class Driver {
 
  private:
   void run();
+  std::int64_t nap_ns(std::int64_t woken_ns) const noexcept;
   bool has_thread() const noexcept;
 
   Operations& operations_;

@@ -55,10 +55,10 @@ void Operations::add(const Operation& operation) noexcept {
   try {
     const auto [at, is_new] = operations_.try_emplace(key_of(operation.request), operation);
     // MPI gives several operations that are complete from the start the same handle.
-    if (!is_new && at->second.done_ns == 0) moving_.fetch_sub(1, std::memory_order_relaxed);
+    if (!is_new && at->second.done_ns == 0) moves(at->second, -1);
     if (!is_new && at->second.runs_code) --held_;
     at->second = operation;
-    if (operation.done_ns == 0) moving_.fetch_add(1, std::memory_order_relaxed);
+    if (operation.done_ns == 0) moves(operation, 1);
   } catch (...) {
     // Without memory, the operation goes on as it does without the layer.
   }
@@ -71,7 +71,7 @@ bool Operations::take(MPI_Request request, Operation& taken) noexcept {
   const auto at = operations_.find(key_of(request));
   if (at == operations_.end()) return false;
   taken = at->second;
-  if (taken.done_ns == 0) moving_.fetch_sub(1, std::memory_order_relaxed);
+  if (taken.done_ns == 0) moves(taken, -1);
   operations_.erase(at);
   counted();
   return true;
@@ -90,7 +90,7 @@ void Operations::drive() noexcept {
     const int rc = PMPI_Request_get_status(operation.request, &done, MPI_STATUS_IGNORE);
     if (rc == MPI_SUCCESS && !done) continue;
     operation.done_ns = now_ns();
-    moving_.fetch_sub(1, std::memory_order_relaxed);
+    moves(operation, -1);
   }
   if (looks == 0 && open_request_ != MPI_REQUEST_NULL)
     PMPI_Request_get_status(open_request_, &done, MPI_STATUS_IGNORE);

@@ -59,17 +59,26 @@ class Operations {
 
   /// Returns the number of operations that are not known to be done.
   int moving() const noexcept { return moving_.load(std::memory_order_relaxed); }
+  /// Returns their bytes.
+  std::int64_t moving_bytes() const noexcept {
+    return moving_bytes_.load(std::memory_order_relaxed);
+  }
   int count() const noexcept { return count_.load(std::memory_order_relaxed); }
 
  private:
   static constexpr int kMost = 64;  ///< looks before the lock is given back
   void counted() noexcept { count_.store(int(operations_.size()), std::memory_order_relaxed); }
+  void moves(const Operation& operation, int more) noexcept {
+    moving_.fetch_add(more, std::memory_order_relaxed);
+    moving_bytes_.fetch_add(more * operation.bytes, std::memory_order_relaxed);
+  }
 
   std::mutex lock_;
   MPI_Request open_request_ = MPI_REQUEST_NULL;  ///< it is never complete
   int held_ = 0;
   std::unordered_map<std::uintptr_t, Operation> operations_;
   std::atomic<int> moving_{0};
+  std::atomic<std::int64_t> moving_bytes_{0};
   std::atomic<int> count_{0};
 };
 

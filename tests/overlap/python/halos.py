@@ -183,7 +183,7 @@ def automatic() -> None:
     u = np.zeros(20)
     with overlap.Runtime(WORLD) as rt, overlap.HaloPlan(rt, cart, u, name="line") as halo:
         halo.commit()
-        for step in range(26):
+        for step in range(52):
             u[1:-1] = WORLD.rank + step
             with halo.start() as iteration:
                 iteration.tick()
