@@ -21,8 +21,8 @@ class ModeTrials {
   /// the change from the mode before, so it does not count.
   static constexpr int kTimed = 5;
   static constexpr int kPerMode = kTimed + 1;
-  /// Candidates that are slower than the fastest by no more are in the second round. Each mode is
-  /// tried at another time, and one of them may have been disturbed.
+  /// Candidates whose times are at most this multiple of the least are in the second round. Each
+  /// mode is tried at another time, and one of them may have been disturbed.
   static constexpr double kClose = 1.25;
   static constexpr std::int64_t kRetry = 1000;  ///< the problem may have changed after so many
 

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "pool/parsed_json.hpp"
+
 namespace ob::pool {
 
 struct JsonObject::Document {
@@ -30,7 +32,7 @@ struct JsonObject::Document {
 
 Result<JsonObject> JsonObject::parse(std::string_view text) {
   auto document = std::make_shared<Document>();
-  document->root = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+  document->root = parsed_json(text);
   if (!document->root.is_object()) {
     return Status(Code::protocol_error, "the manager's answer is no JSON object");
   }

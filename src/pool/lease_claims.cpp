@@ -5,6 +5,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "pool/parsed_json.hpp"
+
 namespace ob::pool {
 namespace {
 
@@ -99,7 +101,7 @@ Result<LeaseClaims> read_claims(const json& object) {
 
 // The library's exceptions end here: it throws without memory, too.
 Result<LeaseClaims> parse_lease_claims(std::string_view text) try {
-  const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const json object = parsed_json(text);
   if (!object.is_object()) {
     return Status(Code::denied,
                   "the lease token is refused (its claims are no JSON object) manager and daemon "

@@ -93,10 +93,14 @@ def runner(native: paths.Native, tmp_path: Path) -> Runner:
         ("run --pool http://127.0.0.1:1 --accelerators 0 true", None),
         ("run --pool http://127.0.0.1:1 --accelerators 1..4 true", None),
         # Nobody answers there.
-        ("run --pool http://127.0.0.1:1 --accelerators 2 true", None),
+        ("run --pool http://127.0.0.1:1 --accelerators 2 true", (["true"], "auto", ())),
+        ("run --pool http://127.0.0.1:1 --accelerators 2 --mode trace true", None),
         ("run --pool http://127.0.0.1:1 --accelerators 1 --require true", None),
         ("run --pool http://127.0.0.1:1 --accelerators 1 --wait 0 true", None),
         ("run --pool http://127.0.0.1:1 --require true", None),
+        ("run --pool http://127.0.0.1:1 --shared 0.5 true", None),
+        ("run --pool http://127.0.0.1:1 --kind gpu true", None),
+        ("run --pool http://127.0.0.1:1 --exclusive true", None),
         ("run --pool http://127.0.0.1:1 --wait 3s true", None),
     ],
 )

@@ -19,10 +19,10 @@ from outboard.settings import Settings, inherited, inherited_mode, inherited_ser
 
 
 def _eager(context: click.Context, param: click.Parameter, value: int | None) -> int | None:
-    if value is not None and value > mpi_eager.MOST_BYTES:
+    if value is not None and not mpi_eager.LEAST_BYTES <= value <= mpi_eager.MOST_BYTES:
         raise click.BadParameter(
-            f"{value} bytes are more than {mpi_eager.MOST_BYTES >> 20}M (Open MPI takes memory for "
-            "several messages of this size at once)"
+            f"{value} bytes are not within 64K and 64M (smaller messages leave so anyway, and Open "
+            "MPI takes memory for several messages at once); write 8M"
         )
     return value
 

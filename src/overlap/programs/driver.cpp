@@ -22,7 +22,7 @@ constexpr std::int64_t kLongNap = 1'000'000;
 // Long messages need some looks at their start, when both sides agree on them. Those of a fast link
 // are over after 1 ms or two.
 constexpr std::int64_t kFirstNap = 200'000;
-constexpr std::int64_t kLongMessage = 1024 * 1024;
+constexpr std::int64_t kMuch = 1024 * 1024;  // bytes
 // The thread shall look soon after its nap, also where the program computes on its core.
 constexpr std::uint64_t kSlice = 100'000;
 // A look at requests takes far less, also on a busy machine.
@@ -60,29 +60,31 @@ void Driver::stop_at_exit() noexcept {
   if (ended_.load(std::memory_order_acquire)) thread_.join();
 }
 
-// Returns the time of a nap on a shared core: an eighth of the time since the thread had nothing to
-// do, so that naps cost little of the time of a message, and none is late by much of it.
-std::int64_t Driver::nap_ns(std::int64_t woken_ns) const noexcept {
-  if (operations_.moving_bytes() < kLongMessage) return kLongNap;
-  return std::clamp((now_ns() - woken_ns) / 8, kFirstNap, kLongNap);
+// Returns the time of a nap. While much is under way, it is an eighth of the time since then,
+// within bounds: so naps cost little of the time of the messages, and none is late by much of it.
+std::int64_t Driver::nap_ns() noexcept {
+  if (own_core_) return kShortNap;
+  const std::int64_t now = now_ns();
+  if (operations_.moving_bytes() >= kMuch)
+    return std::clamp((now - long_since_ns_) / 8, kFirstNap, kLongNap);
+  long_since_ns_ = now;
+  return kLongNap;
 }
 
 void Driver::run() {
   ::prctl(PR_SET_NAME, "ob-overlap");
   ::prctl(PR_SET_TIMERSLACK, 1000);  // the kernel's 50 us would multiply the short naps
   set_thread_slice(kSlice);
-  std::int64_t woken_ns = now_ns();
   while (!stop_.load(std::memory_order_acquire)) {
     const std::uint32_t seen = bell_.rings();
     if (operations_.moving() == 0 || !enabled_.load(std::memory_order_relaxed)) {
       processor_ns_.store(thread_time_ns(), std::memory_order_relaxed);
       bell_.wait(seen, kForever);
-      woken_ns = now_ns();
       if (own_core_) continue;
     } else if (inside_.load(std::memory_order_relaxed) == 0) {
       operations_.drive();
     }
-    nap(own_core_ ? kShortNap : nap_ns(woken_ns));
+    nap(nap_ns());
   }
   processor_ns_.store(thread_time_ns(), std::memory_order_relaxed);
   ended_.store(true, std::memory_order_release);

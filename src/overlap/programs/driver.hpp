@@ -43,7 +43,7 @@ class Driver {
 
  private:
   void run();
-  std::int64_t nap_ns(std::int64_t woken_ns) const noexcept;
+  std::int64_t nap_ns() noexcept;
   bool has_thread() const noexcept;
 
   Operations& operations_;
@@ -54,6 +54,7 @@ class Driver {
   std::atomic<int> inside_{0};
   std::atomic<std::int64_t> processor_ns_{0};
   bool own_core_ = false;
+  std::int64_t long_since_ns_ = 0;  ///< so long, much is under way; of the thread
   int process_ = 0;
   std::thread thread_;
 };
