@@ -30,6 +30,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     # Values, errors and places.
     "errors": (),
     "settings_table": (),
+    "mpi_eager": (),
     "preload": ("errors",),
     "addresses": (),
     "values": ("addresses",),
@@ -69,7 +70,17 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "explain": ("report", "errors"),
     "tune": ("build", "doctor", "explain", "profile"),
     # The command line.
-    "commands": ("demo", "doctor", "explain", "launch", "pool", "sial_jobs", "sial_saved", "tune"),
+    "commands": (
+        "demo",
+        "doctor",
+        "explain",
+        "launch",
+        "mpi_eager",
+        "pool",
+        "sial_jobs",
+        "sial_saved",
+        "tune",
+    ),
     "cli": ("commands", "version"),
     "start": ("cli", "preload"),
     "__main__": ("cli",),

@@ -135,8 +135,7 @@ TEST(LeaseClaims, RefusesWhatIsNoObject) {
   expect_refused(with("sub", R"("\ud800")"));
   expect_refused(with("epo", "05"));
   expect_refused(std::string_view("{\0}", 3));
-  for (const char* after : {"", "{}", "garbage"})
-    expect_refused(std::string(kGood) + '\0' + after);
+  for (const char* after : {"", "{}", "garbage"}) expect_refused(std::string(kGood) + '\0' + after);
 }
 
 // The parser of the library must not use the stack for each level, or time for each pair of them.
