@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -79,9 +80,12 @@ def site(tmp_path_factory: pytest.TempPathFactory, native: paths.Native) -> Iter
     assert manager.stop() == 0
 
 
-def until_released(site: Site) -> None:
+def until_released(site: Site, since: float | None = None) -> None:
+    """`since`: time.monotonic() of what ended the job; the time after that is printed."""
     until(lambda: not site.held(), "the leases of jobs are over", 30)
     until(lambda: site.free_devices() == 3, "all devices are free", 30)
+    if since is not None:
+        print(f"all devices are free after {time.monotonic() - since:.2f} s")
 
 
 def test_a_job_computes_on_its_accelerators(site: Site, tmp_path: Path) -> None:
@@ -163,13 +167,13 @@ def test_however_a_job_ends_its_devices_are_free(how: str, site: Site) -> None:
     until(lambda: site.held(f"slurm.test.{job}."), f"it has a lease; {site.cluster.logs()}")
     if how in ("scancel", "kill"):
         site.cluster.wait_for(job, "RUNNING")
+    ended = time.monotonic() if how in ("scancel", "kill") else None
     if how == "scancel":
         site.cluster.said("scancel", str(job))
     elif how == "kill":
         site.cluster.said("scancel", "--full", "--signal=KILL", str(job))
+    until_released(site, ended)
     until(lambda: site.cluster.state(job) not in ("RUNNING", "PENDING", "COMPLETING"), "it ends")
-    until(lambda: not site.held(), "its lease is over")
-    until_released(site)
 
 
 def test_a_job_cancelled_during_its_prolog_keeps_nothing(site: Site) -> None:
@@ -188,8 +192,9 @@ def test_a_requeued_job_gets_another_lease(site: Site) -> None:
     job = site.cluster.submit(script, "--licenses=accelerator", "--requeue")
     until(lambda: site.cluster.output(job), "it runs")
     assert [row["id"] for row in site.held()] == [f"slurm.test.{job}.0"]
+    requeued = time.monotonic()
     site.cluster.said("scontrol", "requeue", str(job))
-    until(lambda: not site.held(f"slurm.test.{job}.0"), "the first lease is over", 30)
+    until_released(site, requeued)
     site.cluster.start_requeued(job)
     site.cluster.wait_for(job, "COMPLETED")
     assert site.cluster.output(job).split("\n")[-2:] == [f"slurm.test.{job}.1", ""]
@@ -200,11 +205,11 @@ def test_a_node_that_fails_frees_the_devices_of_its_jobs(site: Site) -> None:
     job = site.cluster.submit("sleep 300", "--licenses=accelerator", "--no-requeue", "-w", "n2")
     until(lambda: site.held(f"slurm.test.{job}."), "it has a lease")
     site.cluster.kill("n2")
+    failed = time.monotonic()
     site.cluster.said("scontrol", "update", "NodeName=n2", "State=DOWN", "Reason=test")
-    until(lambda: not site.held(), "its lease is over")
+    until_released(site, failed)
     site.cluster.start_node("n2")
     until(lambda: site.cluster.resumed("n2"), "the node is in service again")
-    until_released(site)
 
 
 def test_without_free_devices_a_job_waits_in_the_queue(site: Site) -> None:
