@@ -2,19 +2,10 @@
 // their eigenvalues.
 //
 // The ratios are those of LAPACK Working Note 41 and its file sep.in, below 50 (its ULP is twice
-// the eps here):
-// A Z - Z W
-// / (n
-// A
-// eps) and
-// I - Z^H Z
-// / (n eps), for generalized problems those of DSGT01. The error of an eigenvalue is at most c n
-// eps
-// A
-// (LAPACK Users' Guide, 3rd edition, 4.7), or c n eps (
-// A
-// B^-1
-// + cond(B) |w|) and similar bounds for types 2 and 3 (4.10).
+// the eps here): norm(A Z - Z W) / (n norm(A) eps) and norm(I - Z^H Z) / (n eps), for generalized
+// problems those of DSGT01. The error of an eigenvalue is at most c n eps norm(A) (LAPACK Users'
+// Guide, 3rd edition, 4.7), or c n eps (norm(A) norm(B^-1) + cond(B) |w|) and similar bounds for
+// types 2 and 3 (4.10).
 
 #include <algorithm>
 #include <cmath>
@@ -28,11 +19,10 @@ namespace {
 
 constexpr Real kRatio = 100;
 // Relatively robust representations accept relative gaps of 1e-3 between eigenvalues, and inverse
-// iteration makes vectors orthogonal only where gaps are below 1e-3
-// A
-// . So vectors may be orthogonal only up to n eps / 1e-3 (Dhillon, Parlett and Voemel, The Design
-// and Implementation of the MRRR Algorithm, ACM TOMS 32, 2006, 2; DSTEIN's documentation). A tenth
-// of this bound is enough.
+// iteration makes vectors orthogonal only where gaps are below 1e-3 norm(A). So vectors may be
+// orthogonal only up to n eps / 1e-3 (Dhillon, Parlett and Voemel, The Design and Implementation of
+// the MRRR Algorithm, ACM TOMS 32, 2006, 2; DSTEIN's documentation). A tenth of this bound is
+// enough.
 constexpr Real kGapRatio = 10 * kRatio;
 constexpr int kRounds = 6;
 
@@ -177,6 +167,13 @@ bool expect_range(RoutineTest& test, const RoutineInput& in, const RoutineOutput
   return expect_support(test, out.integers("isuppz"), n);
 }
 
+/// Bisection for values by their numbers may miss some, as the arithmetic need not be monotonic
+/// (LAPACK, dstebz.f: INFO = 2).
+bool has_missed_values(const Descriptor& routine, const RoutineInput& in,
+                       const RoutineOutput& out) {
+  return routine.base.ends_with("vx") && in.flag("range") == 'I' && out.info == 2;
+}
+
 /// @returns the result of expect_range()
 bool check_once(RoutineTest& test, const Descriptor& routine, RoutineInput& in, int type,
                 int round) {
@@ -185,7 +182,14 @@ bool check_once(RoutineTest& test, const Descriptor& routine, RoutineInput& in, 
   const Problem problem =
       random_problem(test, routine.precision, in.dim("n"), type, round % kSpectra);
   set_matrices(problem, in);
-  const RoutineOutput out = test.call(routine, in);
+  const RoutineOutput out = test.run(routine, in);
+  if (has_missed_values(routine, in, out)) {
+    const auto found = static_cast<std::uint64_t>(out.integers("m")[0]);
+    test.require(out.status.ok() && out.damage.empty() && found < extras.count,
+                 "info is 2, but all values are there");
+    return false;
+  }
+  test.require_success(out);
   const Reals w = out.reals("w");
   expect_values(test, routine, problem, w, extras.first, extras.count);
   if (in.flag("jobz") == 'V') {

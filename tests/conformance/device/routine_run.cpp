@@ -275,11 +275,15 @@ RoutineOutput RoutineTest::run(const Descriptor& routine, const RoutineInput& in
 RoutineOutput RoutineTest::call(const Descriptor& routine, const RoutineInput& input,
                                 std::int64_t info) {
   RoutineOutput output = run(routine, input);
+  require_success(output, info);
+  return output;
+}
+
+void RoutineTest::require_success(const RoutineOutput& output, std::int64_t info) const {
   require(output.status.ok(), output.status.message());
   require(output.damage.empty(), output.damage);
   require(output.info == info,
           "info is " + std::to_string(output.info) + ", not " + std::to_string(info));
-  return output;
 }
 
 void RoutineTest::at_most(Real value, Real limit, const std::string& what) const {

@@ -65,6 +65,8 @@ class RoutineTest : public DeviceTest {
   RoutineOutput run(const Descriptor& routine, const RoutineInput& input);
   /// Does the same, and requires success, this info, and no change of other bytes.
   RoutineOutput call(const Descriptor& routine, const RoutineInput& input, std::int64_t info = 0);
+  /// Requires that of the output of run().
+  void require_success(const RoutineOutput& output, std::int64_t info = 0) const;
 
   /// Records a failure of the latest call and throws Abandoned unless value <= limit. A NaN fails.
   void at_most(Real value, Real limit, const std::string& what) const;
