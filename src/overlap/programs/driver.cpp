@@ -60,14 +60,15 @@ void Driver::stop_at_exit() noexcept {
   if (ended_.load(std::memory_order_acquire)) thread_.join();
 }
 
-// Returns the time of a nap. While much is under way, it is an eighth of the time since then,
-// within bounds: so naps cost little of the time of the messages, and none is late by much of it.
+// Returns the time of a nap. While much is under way, it is an eighth of the time for which that
+// has been so, within bounds. So naps take a small part of the time of the messages, and the look
+// after one is late by a small part.
 std::int64_t Driver::nap_ns() noexcept {
   if (own_core_) return kShortNap;
   const std::int64_t now = now_ns();
   if (operations_.moving_bytes() >= kMuch)
-    return std::clamp((now - long_since_ns_) / 8, kFirstNap, kLongNap);
-  long_since_ns_ = now;
+    return std::clamp((now - little_until_ns_) / 8, kFirstNap, kLongNap);
+  little_until_ns_ = now;
   return kLongNap;
 }
 

@@ -54,7 +54,7 @@ class Driver {
   std::atomic<int> inside_{0};
   std::atomic<std::int64_t> processor_ns_{0};
   bool own_core_ = false;
-  std::int64_t long_since_ns_ = 0;  ///< so long, much is under way; of the thread
+  std::int64_t little_until_ns_ = 0;  ///< the last look that found little under way; the thread's
   int process_ = 0;
   std::thread thread_;
 };
