@@ -166,8 +166,10 @@ def test_the_short_way_asks_for_what_the_options_say(
     assert [(one["exclusive"], one["share"]) for one in handles] == [(False, 250)] * 2
     (handle,) = lease_with("1", "--exclusive", "--shared", "0.25")
     assert handle["exclusive"]
-    words = native_run(native, manager, "1", "--kind", "none-such", "--", "true")
-    assert subprocess.run(words, check=False).returncode == 0
+    until(are_free, "all are free, but none is of this kind")
+    words = native_run(native, manager, "1", "--kind", "none-such", "--", sys.executable, "-c")
+    done = subprocess.run([*words, WAIT_FOR_ANSWER], capture_output=True, text=True, check=True)
+    assert done.stdout.split()[1:] == ["None", "0"]
 
 
 @pytest.mark.parametrize("count", [1, 2])
