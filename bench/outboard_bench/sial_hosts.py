@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from outboard import paths
+from outboard import mpi_eager, paths
 from outboard.errors import OutboardError
 from outboard_bench.link import Link, Wrap
 from outboard_bench.netns import inside
@@ -30,7 +30,6 @@ _MPICH = {
     "FI_PROVIDER": "tcp",
     "FI_TCP_IFACE": _DEVICE,
 }
-_EAGER = {"UCX_RNDV_THRESH": "inf"}
 # Open MPI has its parameters as arguments.
 _OPENMPI = {
     "plm": "rsh",
@@ -39,7 +38,6 @@ _OPENMPI = {
     "btl": "tcp,self",
     "btl_tcp_if_include": _DEVICE,
 }
-_OPENMPI_EAGER = {"btl_tcp_eager_limit": str(1 << 30)}
 
 
 @dataclass(frozen=True)
@@ -95,8 +93,8 @@ def here(mpi: str) -> Hosts:
 
 @contextlib.contextmanager
 def over_link(link: Link, mpi: str, *, eager: bool = False) -> Iterator[Hosts]:
-    """Lets MPI start ranks on both ends of a link that is up. `eager` messages of any size leave
-    before the receiver has asked for them."""
+    """Lets MPI start ranks on both ends of a link that is up. With `eager`, messages of up to 64
+    MiB leave before the receiver has asked for them."""
     near, far = link.namespaces
     for name, address in ((near, _NEAR), (far, _FAR)):
         link.replace_address(name, f"{address}/24")
@@ -104,11 +102,11 @@ def over_link(link: Link, mpi: str, *, eager: bool = False) -> Iterator[Hosts]:
         agent = Path(folder) / "agent.sh"
         agent.write_text(_agent({_NEAR: near, _FAR: far}))
         agent.chmod(0o755)
+        settings = mpi_eager.variables(mpi_eager.MOST_BYTES, {}) if eager else {}
         if mpi == "openmpi":
-            parameters = {**_OPENMPI, **(_OPENMPI_EAGER if eager else {})}
-            yield Hosts(mpi, link.near, agent, parameters=parameters)
+            yield Hosts(mpi, link.near, agent, settings, _OPENMPI)
         else:
-            yield Hosts(mpi, link.near, agent, {**_MPICH, **(_EAGER if eager else {})})
+            yield Hosts(mpi, link.near, agent, {**_MPICH, **settings})
 
 
 def _agent(namespaces: Mapping[str, str]) -> str:
