@@ -170,16 +170,17 @@ Outcome synchronize(ob_queue handle, std::int64_t timeout_ms, ob_report* report)
   if (timeout_ms != 0) OB_RETURN_IF_ERROR(check_may_wait("ob_queue_synchronize"));
   OB_ASSIGN_OR_RETURN(const Deadline deadline, deadline_after(timeout_ms));
   OB_ASSIGN_OR_RETURN(const QueueUse queue, QueueUse::begin(handle));
-  // The calls since the last wait name the routine of a failure, so they go after it.
-  const auto reached = queue->await(false, deadline);
-  if (!reached) {
+  // One wait: after a second one, the report could be that of the connection's end, and the outcome
+  // that of a command before.
+  const auto all = queue->await(true, deadline);
+  if (!all) {
     return Outcome(Status(Code::deadline_exceeded, "the queue is still working; wait again"));
   }
-  const Outcome outcome = queue->outcome_of(*reached);
-  const QueueReport all = *queue->await(true, Deadline::max());
+  const Outcome outcome = queue->outcome_of(*all);
+  queue->forget_calls();
   if (report != nullptr) {
     ob_report result{};
-    describe(all, outcome, result);
+    describe(*all, outcome, result);
     give(result, *report);
   }
   return outcome;

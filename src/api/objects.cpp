@@ -128,7 +128,7 @@ std::optional<QueueReport> Queue::await(bool clear, Deadline deadline) {
   if (!report) return report;
   captured_.clear();
   captured_bytes_ = 0;
-  if (clear || report->status.ok()) record_->forget_calls();
+  if (report->status.ok()) record_->forget_calls();
   return report;
 }
 

@@ -102,7 +102,7 @@ class QueueRecord {
 
  private:
   mutable std::mutex mutex_;
-  // The calls and launches since the last await(): numbers of the commands, and names.
+  // The calls and launches that may have failed: numbers of the commands, and names.
   std::vector<std::pair<std::uint64_t, std::string_view>> calls_;
   std::set<std::string, std::less<>> names_;  // all that calls_ has referred to
   PendingCallbacks callbacks_;
@@ -134,6 +134,8 @@ class Queue {
   /// Waits for the queue. Returns nothing if the deadline passes first.
   std::optional<QueueReport> await(bool clear, Deadline deadline);
   Outcome outcome_of(const QueueReport& report) const { return record_->outcome_of(report); }
+  /// Forgets the names for outcome_of(), when the failure of a report is known and cleared.
+  void forget_calls() { record_->forget_calls(); }
   /// Lets the proxy call `done` when the queue is here, but not before `*released` is true: `done`
   /// may use the queue, so the use of this thread must have ended.
   Status call_back(void (*done)(void* user, const ob_report* report), void* user,
