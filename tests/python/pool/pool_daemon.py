@@ -22,6 +22,7 @@ from outboard.pool.client import PoolClient
 PATIENCE_S = 60.0  # far longer than anything takes; it ends a test that hangs
 LEASE_VERSION = 8  # of the protocol, the first one with tokens
 DENIED, UNAVAILABLE, BUSY, FENCED = 5, 10, 12, 16
+CUT_OFF = -1
 _WELCOME, _REFUSED = 64, 65
 
 # Multiplies matrices of small whole numbers, so that results are exact in any order of sums. The
@@ -179,9 +180,15 @@ def connect(address: str, token: str, version: int = LEASE_VERSION) -> socket.so
 
 
 def hello(address: str, token: str, version: int = LEASE_VERSION) -> tuple[int, str]:
-    """Presents a token. Returns 0, or the code and the words of the refusal."""
+    """Presents a token. Returns 0, or the code and the words of the refusal.
+
+    The code is CUT_OFF where a lease took the device between the arrival and the answer.
+    """
     with connect(address, token, version) as peer, peer.makefile("rb") as stream:
-        opcode, _, body_bytes, *_ = wire.HEADER.unpack(stream.read(wire.HEADER.size))
+        head = stream.read(wire.HEADER.size)
+        if not head:
+            return CUT_OFF, "closed without an answer"
+        opcode, _, body_bytes, *_ = wire.HEADER.unpack(head)
         said = stream.read(body_bytes)
     if opcode == _WELCOME:
         return 0, ""
