@@ -79,6 +79,7 @@ Result<Devices> make_cpu(const DeviceOptions& options) {
                              .gflops_double = gflops_double,
                              .fail_allocations = options.fail_allocations,
                              .corrupt = options.corrupt,
+                             .fail_calls = options.fail_calls,
                              .isolated_kernels = options.kernels,
                              .longest_kernel_s = options.longest_kernel_s});
     if (made.ok()) gflops_double = (*made)->info().gflops_double;

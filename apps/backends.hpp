@@ -26,6 +26,7 @@ struct DeviceOptions {
   double longest_kernel_s = 60;
   unsigned fail_allocations = 0;
   unsigned corrupt = 0;
+  std::string fail_calls;
 };
 
 /// Opens the devices. The log says which backend `auto` means, and why.

@@ -138,6 +138,9 @@ void declare_devices(CLI::App& app, DeviceOptions& device) {
                  "For tests: let each Nth allocation of device memory fail (cpu, cuda, opencl).");
   app.add_option("--corrupt", device.corrupt,
                  "For tests: put a wrong element into each Nth result (cpu).");
+  app.add_option("--fail-calls", device.fail_calls,
+                 "For tests: let a call or transform that finds this file fail as if the device "
+                 "had, and remove the file. A folder stays, and all fail (cpu).");
 }
 
 // Declares the options of connections.
@@ -201,6 +204,11 @@ void declare_pool(CLI::App& app, Options& options) {
   app.add_option("--manager-grace", options.manager_grace_seconds,
                  "With --pool: while the manager is silent, leases that end stay good for so many "
                  "seconds after its last word.")
+      ->check(seconds_up_to(1e6))
+      ->capture_default_str();
+  app.add_option("--self-test-time", options.self_test_seconds,
+                 "With --pool: test a device that is broken every so many seconds; after three "
+                 "tests with right results the manager offers it again.")
       ->check(seconds_up_to(1e6))
       ->capture_default_str();
   app.add_option("--without-lease", options.without_lease,

@@ -37,6 +37,7 @@ struct Options {
   std::vector<std::string> advertise;
   std::map<std::string, std::string> labels;
   double manager_grace_seconds = 600;
+  double self_test_seconds = 60;
   std::string without_lease;  // empty: refuse
   std::string metrics;
   bool metrics_open = false;

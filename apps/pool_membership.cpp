@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -46,7 +48,8 @@ std::vector<daemon::GatedDevice> gated(const std::string& name,
                                        const std::vector<std::unique_ptr<Device>>& devices) {
   std::vector<daemon::GatedDevice> all;
   for (const auto& device : devices) {
-    all.push_back({name + "/" + std::to_string(all.size()), device->info().memory_bytes});
+    all.push_back({name + "/" + std::to_string(all.size()), device->info().memory_bytes,
+                   device->info().isolated});
   }
   return all;
 }
@@ -92,7 +95,7 @@ PoolMembership::PoolMembership(const Options& options, std::string name,
               options.without_lease == "idle" ? daemon::WithoutLease::idle
                                               : daemon::WithoutLease::refuse) {}
 
-std::unique_ptr<daemon::PoolAgent> PoolMembership::join(const daemon::Server& server) {
+std::unique_ptr<daemon::PoolAgent> PoolMembership::join(daemon::Server& server) {
   daemon::PoolNode node;
   node.name = name_;
   node.labels = options_.labels;
@@ -108,6 +111,11 @@ std::unique_ptr<daemon::PoolAgent> PoolMembership::join(const daemon::Server& se
         {id, info.backend, info.description, info.memory_bytes, info.gflops_double, 0});
   }
   node.memory_used = [&server](std::size_t device) { return server.memory_used(device); };
+  node.self_test = [&server](std::size_t device, const std::function<bool()>& gives_up) {
+    return server.self_test(device, gives_up);
+  };
+  node.self_test_interval =
+      std::chrono::milliseconds(static_cast<std::int64_t>(options_.self_test_seconds * 1e3));
   return std::make_unique<daemon::PoolAgent>(leases_, std::move(node), managers_, security_);
 }
 

@@ -27,7 +27,7 @@ class PoolMembership {
   daemon::Leases& leases() noexcept { return leases_; }
   /// Starts to speak for the daemon with the manager.
   /// @returns the agent, which must end before the server, and tells the manager that it does
-  std::unique_ptr<daemon::PoolAgent> join(const daemon::Server& server);
+  std::unique_ptr<daemon::PoolAgent> join(daemon::Server& server);
 
  private:
   PoolMembership(const Options& options, std::string name, daemon::LeaseGate::Config gate,

@@ -40,6 +40,8 @@ struct DeviceInfo {
   /// The processors of its machine on which it computes, as usable_processors() lists them; empty
   /// if it has silicon of its own.
   std::string processors;
+  /// A process of each client computes for it: a device error is that of a client's process.
+  bool isolated = false;
   /// The rates measured beyond gflops_double, at most kMaxRoutineRates; empty if none were.
   std::vector<RoutineRate> routine_rates;
 };

@@ -20,6 +20,7 @@ struct DesiredDevice {
   std::uint64_t floor = 0;  ///< the least epoch that the device serves
   std::vector<DesiredLease> leases;
   bool closed = false;  ///< broken, or an administrator has closed it: nothing new may use it
+  bool broken = false;  ///< until self-tests, or an administrator, mend it
 };
 
 /// The whole state, as each answer of the manager brings it. Numbers are at most 2^63 - 1.

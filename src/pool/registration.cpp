@@ -38,6 +38,9 @@ void write(JsonWriter& json, const DeviceReport& device) {
   json.object();
   json.key("id").value(device.id);
   json.key("floor").value(device.floor);
+  json.key("failed_sessions").value(device.failed_sessions);
+  json.key("fatal").value(device.fatal);
+  json.key("self_tests_ok").value(device.self_tests_ok);
   json.key("memory_used_bytes").value(device.memory_used_bytes);
   json.key("sessions").array();
   for (const DeviceReport::Session& session : device.sessions) {
@@ -57,7 +60,8 @@ DesiredDevice device_of(const JsonObject& json) {
   DesiredDevice device{json.text("id"),
                        static_cast<std::uint64_t>(json.number("floor")),
                        {},
-                       json.truth_or("closed", false)};
+                       json.truth_or("closed", false),
+                       json.truth_or("broken", false)};
   for (const JsonObject& lease : json.objects("leases")) {
     device.leases.push_back({static_cast<std::uint64_t>(lease.number("epoch")),
                              lease.number("end_ms"),

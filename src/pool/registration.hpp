@@ -59,6 +59,9 @@ struct DeviceReport {
   std::vector<Session> sessions;
   std::uint64_t memory_used_bytes = 0;
   std::vector<LeaseUse> uses;
+  std::uint64_t failed_sessions = 0;  ///< that had a device error in the last minute
+  bool fatal = false;                 ///< it computes nothing, or wrongly
+  std::uint64_t self_tests_ok = 0;    ///< in a row, since it broke
 };
 
 struct Heartbeat {

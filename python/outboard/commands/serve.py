@@ -172,6 +172,13 @@ MAX_STREAMS = settings_table.row("streams").max
     "its last word.  [default: 600]",
 )
 @click.option(
+    "--self-test-time",
+    type=values.Seconds(0, 1e6),
+    metavar="SECONDS",
+    help="With --pool: test a device that is broken so often; three right results, and the manager "
+    "offers it again.  [default: 60]",
+)
+@click.option(
     "--without-lease",
     type=click.Choice(["refuse", "idle"]),
     help="With --pool: what clients without a lease get; idle: a device that no lease has, until "

@@ -91,6 +91,7 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
   info.processors = usable_processors();
   info.memory_bytes =
       config.memory_bytes != 0 ? config.memory_bytes : share_of_host_memory(config.devices);
+  info.isolated = config.isolation != Isolation::none;
   if (libraries->blas != nullptr) {
     info.gflops_double =
         config.gflops_double > 0 ? config.gflops_double : libraries->blas->measure_gflops();
@@ -102,6 +103,7 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
   device->limit_segments(SegmentBudget::share_of_process(config.devices));
   device->fail_allocations(config.fail_allocations);
   device->corrupt(config.corrupt);
+  device->fail_calls(config.fail_calls);
   device->limit_kernels(config.longest_kernel_s);
   std::shared_ptr<const KernelRunner> kernels = config.kernels;
   if (config.isolated_kernels)

@@ -35,6 +35,9 @@ struct Config {
   unsigned fail_allocations = 0;
   /// Makes one element of every n-th result wrong, for tests; 0: none.
   unsigned corrupt = 0;
+  /// A call or transform that finds this file removes it, and fails with a device error; a folder
+  /// stays, and all fail. For tests; empty: none.
+  std::string fail_calls = {};
   /// Runs kernels of programs, in this process, on buffers in host memory; or nullptr
   std::shared_ptr<const KernelRunner> kernels = {};
   /// Runs kernels of programs in a process for each session, in place of `kernels`.

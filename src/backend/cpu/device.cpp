@@ -1,5 +1,7 @@
 #include "backend/cpu/device.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -92,7 +94,14 @@ Status CpuDevice::call(QueueId queue_id, const Descriptor& routine, const Argume
   return {};
 }
 
+Status CpuDevice::fail_on_purpose() const {
+  if (fail_calls_.empty() || ::access(fail_calls_.c_str(), F_OK) != 0) return {};
+  (void)::unlink(fail_calls_.c_str());  // fails for a folder
+  return {Code::device_error, "this call fails on purpose (--fail-calls)"};
+}
+
 Status CpuDevice::run(const HostCall& call, const Caller& caller) {
+  OB_RETURN_IF_ERROR(fail_on_purpose());
   OB_RETURN_IF_ERROR(runner_->run(call, caller));
   corruption_.after(*call.routine, call.arguments);
   return {};
@@ -184,6 +193,7 @@ Status CpuDevice::execute(QueueId queue_id, PlanId id, BufferRef input, BufferRe
 }
 
 Status CpuDevice::run(TransformPlan& plan, const HostTransform& transform, const Caller& caller) {
+  OB_RETURN_IF_ERROR(fail_on_purpose());
   OB_RETURN_IF_ERROR(plan.execute(transform, caller));
   corruption_.after(plan.plan(), transform.output);
   return {};

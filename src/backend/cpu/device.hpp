@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "backend/cpu/call_runner.hpp"
 #include "backend/cpu/corruption.hpp"
@@ -31,6 +32,8 @@ class CpuDevice final : public HostDevice {
 
   /// See Corruption.   Threads: before the first call
   void corrupt(unsigned every) noexcept { corruption_.every(every); }
+  /// See Config::fail_calls.   Threads: before the first call
+  void fail_calls(std::string file) noexcept { fail_calls_ = std::move(file); }
   using HostDevice::use_kernels;
   /// See Config::longest_kernel_s.   Threads: before the first launch
   void limit_kernels(double longest_s) noexcept { longest_kernel_s_ = longest_s; }
@@ -51,6 +54,7 @@ class CpuDevice final : public HostDevice {
   void submit_launch(HostQueue& queue, std::unique_ptr<PendingLaunch> launch) override;
 
  private:
+  Status fail_on_purpose() const;
   Status run(const HostCall& call, const Caller& caller);
   Status run(TransformPlan& plan, const HostTransform& transform, const Caller& caller);
   Caller caller_of(const HostQueue& queue, bool cheap) const;
@@ -63,6 +67,7 @@ class CpuDevice final : public HostDevice {
   const std::unique_ptr<CallRunner> runner_;
   ComputeTime time_;
   Corruption corruption_;
+  std::string fail_calls_;
   double longest_kernel_s_ = 0;
   HandleTable<PlanId, TransformPlan> plans_;
   Planner planner_;

@@ -328,13 +328,16 @@ class IsolatedKernels::Program final : public KernelProgram {
     return status;
   }
 
-  // A failure of a process that has ended is the kernel's.
+  // A failure of a process that has ended is the kernel's, and so is a device error of a process
+  // that lives: a kernel that has taken it over can say anything of the device.
   Status fault_of(const Status& status, Process& process, const std::string& name) const {
     if (status.ok()) return status;
     workers_->suspect(account_, process);
-    if (!process.ended()) return status;
-    const std::string how =
-        status.code() == Code::busy ? status.message() : "its process ended: " + ended(process);
+    const bool has_ended = process.ended();
+    if (!has_ended && status.code() != Code::device_error) return status;
+    const std::string how = has_ended && status.code() != Code::busy
+                                ? "its process ended: " + ended(process)
+                                : status.message();
     return {Code::kernel_fault,
             "kernel " + name + ": " + how + "; what it was to write is undefined"};
   }

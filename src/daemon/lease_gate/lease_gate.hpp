@@ -23,6 +23,7 @@ namespace ob::daemon {
 struct GatedDevice {
   std::string id;  ///< as the daemon registers it
   std::uint64_t memory_bytes = 0;
+  bool isolated = false;  ///< DeviceInfo::isolated
 };
 
 /// A session that may be opened now.

@@ -35,8 +35,12 @@ void log_end(LeaseSessionId session) {
 
 }  // namespace
 
-Leases::Leases(LeaseGate::Config gate, std::string url, WithoutLease without_lease)
-    : url_(std::move(url)), without_lease_(without_lease), gate_(std::move(gate)) {}
+Leases::Leases(const LeaseGate::Config& gate, std::string url, WithoutLease without_lease)
+    : url_(std::move(url)), without_lease_(without_lease), gate_(gate) {
+  for (const GatedDevice& device : gate.devices) {
+    errors_.push_back(std::make_shared<DeviceErrors>(device.id, device.isolated));
+  }
+}
 
 std::optional<std::int64_t> Leases::now_ms() { return clock_.at(pool::boot_ms()); }
 
@@ -72,9 +76,10 @@ Result<std::unique_ptr<const SessionLease>> Leases::admit(const wire::Hello& hel
   if (const auto* const refused = std::get_if<Refused>(&answer)) return refused->status();
   auto& admission = std::get<Admission>(answer);
   const bool leased = admission.session->leased();
+  auto errors = std::make_shared<const SessionErrors>(errors_[admission.device], admission.id);
   return std::unique_ptr<const SessionLease>(std::make_unique<SessionLease>(
       admission.device, std::move(admission.session), std::move(admission.account),
-      [this, id = admission.id, leased] { leave(id, leased); }));
+      std::move(errors), [this, id = admission.id, leased] { leave(id, leased); }));
 }
 
 // @pre mutex_ is held

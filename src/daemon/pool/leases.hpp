@@ -2,15 +2,18 @@
 // The leases of a daemon of a managed pool: its gate, with the lock, the time and the keys.
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/status.hpp"
 #include "daemon/lease_gate/lease_gate.hpp"
+#include "daemon/session/device_errors.hpp"
 #include "daemon/session/session_lease.hpp"
 #include "pool/desired_state.hpp"
 #include "pool/lease_token.hpp"
@@ -37,7 +40,7 @@ enum class WithoutLease : std::uint8_t {
 class Leases {
  public:
   /// @param url of the manager, for messages
-  Leases(LeaseGate::Config gate, std::string url, WithoutLease without_lease);
+  Leases(const LeaseGate::Config& gate, std::string url, WithoutLease without_lease);
 
   /// Sets the function that ends the connections of sessions that may not go on
   /// (SessionRegistry::cut_off_sessions()). It runs without locks of this class, and may find
@@ -70,6 +73,8 @@ class Leases {
   LeaseReport report();
   /// See LeaseGate::forget_told().
   void forget_told(const LeaseReport& report);
+  /// Returns the errors of a device.
+  DeviceErrors& errors(std::size_t device) noexcept { return *errors_[device]; }
   /// True if the next answer of the manager should come without delay.
   bool wants_time();
 
@@ -86,6 +91,7 @@ class Leases {
 
   const std::string url_;
   const WithoutLease without_lease_;
+  std::vector<std::shared_ptr<DeviceErrors>> errors_;  // of each device
   std::function<void()> end_sessions_ = [] {};
   std::mutex mutex_;  // guards all below
   std::condition_variable left_;

@@ -38,12 +38,19 @@ std::vector<std::uint16_t> lease_versions() {
   return versions;
 }
 
+DeviceHealth::Config health_of(const PoolNode& node) {
+  DeviceHealth::Config config{{}, node.self_test, node.self_test_interval};
+  for (const pool::DeviceFacts& device : node.devices) config.devices.push_back(device.id);
+  return config;
+}
+
 }  // namespace
 
 PoolAgent::PoolAgent(Leases& leases, PoolNode node, std::vector<pool::ManagerAddress> managers,
                      std::shared_ptr<const transport::Security> security)
     : leases_(leases),
       node_(std::move(node)),
+      health_(leases, health_of(node_)),
       instance_(pool::random_name()),
       path_(std::string(kDaemons) + pool::percent_encoded(node_.name)),
       link_(std::move(managers), std::move(security)),
@@ -127,6 +134,7 @@ Status PoolAgent::register_daemon() {
   if (!response.ok()) return refused(response);
   OB_ASSIGN_OR_RETURN(const auto registered, pool::read_registered(response.body));
   OB_RETURN_IF_ERROR(leases_.take(registered, exchanged));
+  note_broken(registered.state);
   registered_ = true;
   log::info("registered with the pool at " + link_.url() + " as " + node_.name);
   return {};
@@ -142,6 +150,10 @@ pool::Heartbeat PoolAgent::heartbeat(const LeaseReport& report) {
       beat.wait_s = std::min(beat.wait_s, session.valid ? kBusyWaitS : kEndingWaitS);
     }
     for (const LeaseReport::LeaseUse& of : device.uses) told.uses.push_back({of.epoch, of.use});
+    const DeviceHealth::Report health = health_.report(i);
+    told.failed_sessions = health.failed_sessions;
+    told.fatal = health.fatal;
+    told.self_tests_ok = health.self_tests_ok;
     beat.devices.push_back(std::move(told));
   }
   if (leases_.wants_time()) beat.wait_s = 0;
@@ -157,7 +169,17 @@ Status PoolAgent::beat() {
   if (!response.ok()) return refused(response);
   OB_ASSIGN_OR_RETURN(const auto state, pool::read_desired(response.body));
   leases_.forget_told(report);
-  return leases_.take(state, exchanged);
+  OB_RETURN_IF_ERROR(leases_.take(state, exchanged));
+  note_broken(state);
+  return {};
+}
+
+void PoolAgent::note_broken(const pool::DesiredState& state) {
+  for (std::size_t i = 0; i < node_.devices.size(); ++i) {
+    const std::string& id = node_.devices[i].id;
+    const auto wanted = std::ranges::find(state.devices, id, &pool::DesiredDevice::id);
+    if (wanted != state.devices.end()) health_.set_broken(i, wanted->broken);
+  }
 }
 
 // Otherwise the manager would wait until the daemon counts as lost.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "daemon/pool/device_health.hpp"
 #include "daemon/pool/leases.hpp"
 #include "pool/manager_link.hpp"
 #include "pool/registration.hpp"
@@ -29,9 +30,13 @@ struct PoolNode {
   std::vector<pool::DeviceFacts> devices;
   /// Returns the memory that a device has in use [bytes]. Threads: the agent's
   std::function<std::uint64_t(std::size_t device)> memory_used;
+  /// Makes a self-test of a device (DeviceHealth::Config).
+  std::function<SelfTest(std::size_t device, const std::function<bool()>& gives_up)> self_test;
+  std::chrono::milliseconds self_test_interval{60'000};
 };
 
-/// One thread, from construction to destruction. While the manager cannot be asked, it tries again.
+/// One thread, and that of its DeviceHealth, from construction to destruction. While the manager
+/// cannot be asked, it tries again.
 /// Threads: any
 class PoolAgent {
  public:
@@ -54,12 +59,14 @@ class PoolAgent {
                                  Seconds wait, Exchanged& exchanged);
   Status refused(const pool::HttpResponse& response);
   pool::Heartbeat heartbeat(const LeaseReport& report);
+  void note_broken(const pool::DesiredState& state);
   void say(const Status& status);
   bool pause(std::chrono::milliseconds time);  // false: the agent stops
   void deregister() noexcept;
 
   Leases& leases_;
   PoolNode node_;
+  DeviceHealth health_;
   const std::string instance_;
   const std::string path_;
   pool::ManagerLink link_;

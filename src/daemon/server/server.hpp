@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -27,6 +28,7 @@
 #include "daemon/server/stripe_group.hpp"
 #include "daemon/session/kernel_rights.hpp"
 #include "device/device.hpp"
+#include "device/self_test.hpp"
 #include "transport/security.hpp"
 #include "transport/stream.hpp"
 
@@ -88,6 +90,11 @@ class Server final : public SessionDirectory {
   /// Returns the memory of a device that is in use [bytes].
   std::uint64_t memory_used(std::size_t device) const {
     return sessions_.device(static_cast<std::uint32_t>(device)).memory_use().used_bytes;
+  }
+
+  /// Tests whether a device computes right; see ob::self_test().
+  SelfTest self_test(std::size_t device, const std::function<bool()>& gives_up) {
+    return ob::self_test(sessions_.device(static_cast<std::uint32_t>(device)), gives_up);
   }
 
   /// Returns what the metrics tell.   Threads: any, but not while the server is destroyed

@@ -37,6 +37,7 @@ class SessionRegistry {
     return static_cast<std::uint32_t>(devices_.size());
   }
   const Device& device(std::uint32_t index) const { return *devices_[index]->device; }
+  Device& device(std::uint32_t index) { return *devices_[index]->device; }
   /// Returns what all sessions of a device have used so far.
   Use use_of(std::uint32_t index) const { return devices_[index]->use->use(); }
   DaemonCounters& counters() const noexcept { return *counters_; }

@@ -21,7 +21,7 @@ wire::Outcome QueueAnswer::outcome(const QueueReport& report) const {
   outcome.plan_ns = report.plan_ns;
   outcome.waited_ns = report.waited_ns;
   outcome.credits = grant(*queue, command);
-  if (!first.ok() && queue->counters != nullptr) queue->counters->failed_answers.add(first.code());
+  queue->note_told(first);
   return outcome;
 }
 

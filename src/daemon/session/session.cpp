@@ -87,6 +87,7 @@ Status Session::create_queue(QueueId id, const void* owner) {
   auto queue = std::make_shared<SessionQueue>();
   queue->owner = owner;
   queue->counters = counters_;
+  if (lease_ != nullptr) queue->errors = lease_->errors();
   auto memory = reserve_host(kQueueHostBytes);
   // There is no queue yet that the failure could stick to.
   if (!memory.ok()) return Status(Code::denied, memory.status().message()).in("a queue");
@@ -94,7 +95,12 @@ Status Session::create_queue(QueueId id, const void* owner) {
   auto thread = reserve_thread();
   if (!thread.ok()) return Status(Code::denied, thread.status().message()).in("a queue");
   queue->thread = std::move(thread).value();
-  OB_ASSIGN_OR_RETURN(queue->local, device_.create_queue(account_));
+  const auto made = device_.create_queue(account_);
+  if (!made.ok()) {
+    queue->note_told(made.status());
+    return made.status();
+  }
+  queue->local = *made;
   queues_[id] = std::move(queue);
   return {};
 }

@@ -11,6 +11,7 @@
 #include "daemon/memory/resource_account.hpp"
 #include "daemon/memory/staged_writer.hpp"
 #include "daemon/session/command_log.hpp"
+#include "daemon/session/device_errors.hpp"
 #include "daemon/session/queue_holds.hpp"
 #include "device/gate.hpp"
 
@@ -32,11 +33,12 @@ struct SessionQueue {
   Reservation thread;
   /// of the commands on the device; the writer's blocks use it, too
   std::shared_ptr<CommandLog> log = std::make_shared<CommandLog>();
-  std::shared_ptr<DaemonCounters> counters;  ///< nullptr: nobody counts
-  std::unique_ptr<StagedWriter> writer;      ///< if the host cannot see the device's memory
-  std::shared_ptr<Gate> last_transfer;       ///< opens with the last send or receive; or nullptr
-  QueueHolds holds;                          ///< the commands that hold the queue at gates
-  QueueId transfers;                         ///< device queue for reads that pass through the host
+  std::shared_ptr<DaemonCounters> counters;     ///< nullptr: nobody counts
+  std::shared_ptr<const SessionErrors> errors;  ///< nullptr: the daemon is in no pool
+  std::unique_ptr<StagedWriter> writer;         ///< if the host cannot see the device's memory
+  std::shared_ptr<Gate> last_transfer;          ///< opens with the last send or receive; or nullptr
+  QueueHolds holds;                             ///< the commands that hold the queue at gates
+  QueueId transfers;  ///< device queue for reads that pass through the host
   /// host memory for those reads; the queue's answers run one at a time
   Reservation reader_memory;
   Reservation transfers_thread;
@@ -46,6 +48,12 @@ struct SessionQueue {
     std::uint64_t known = reached;
     while (known < command && !reached.compare_exchange_weak(known, command)) {
     }
+  }
+  /// Notes a failure that the client is told of.   Threads: any
+  void note_told(const Status& told) const {
+    if (told.ok()) return;
+    if (counters != nullptr) counters->failed_answers.add(told.code());
+    if (errors != nullptr) errors->note(told);
   }
   void fail(const Status& status, std::uint64_t sequence) {
     failure = status;

@@ -52,21 +52,23 @@ class Pool(NamedTuple):
         assert self.manager.stop() == 0
 
 
-def make_pool(kind: str, folder: Path, native: paths.Native, *options: str) -> Pool:
+def make_pool(
+    kind: str, folder: Path, native: paths.Native, *options: str, log: Path | None = None
+) -> Pool:
     """`kind`: the ways from the program to the daemon and from both to the manager: tcp; unix;
     mixed, a Unix socket and TCP; keys, TCP with TLS."""
     if kind == "keys":
         made = make_keys(folder / "keys")
         manager = Manager(folder / "m", "", made["m1"])
         key = made["n1"]
-        daemon = Daemon(native, "n1", "--pool", manager.url, "--key", str(key), *options)
+        daemon = Daemon(native, "n1", "--pool", manager.url, "--key", str(key), *options, log=log)
         holder = manager.client(made["ada"])
         variables = {"OUTBOARD_POOL": manager.url, "OUTBOARD_KEY": str(made["ada"])}
     else:
         manager = Manager(folder / "m", EVERYBODY)
         url = f"unix:{folder}/m/s" if kind == "unix" else manager.url
         listen = f"unix:{folder}/d" if kind in ("unix", "mixed") else ""
-        daemon = Daemon(native, "n1", "--pool", url, *options, listen=listen)
+        daemon = Daemon(native, "n1", "--pool", url, *options, listen=listen, log=log)
         holder = PoolClient(url)
         variables = {"OUTBOARD_POOL": url}
     pool = Pool(manager, daemon, manager.local(), holder, variables)

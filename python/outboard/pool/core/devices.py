@@ -46,8 +46,9 @@ def desired(state: State, daemon: str) -> Desired:
                 end_ms = min(end_ms, handle.reclaim_ms or end_ms)
                 leases.append(DesiredLease(handle.epoch, end_ms, handle.memory_bytes, handle.share))
         record = state.devices[device]
-        closed = record.broken_ms > 0 or record.admin is not Admin.OPEN
-        devices.append(DesiredDevice(device, record.floor, tuple(leases), closed))
+        broken = record.broken_ms > 0
+        closed = broken or record.admin is not Admin.OPEN
+        devices.append(DesiredDevice(device, record.floor, tuple(leases), closed, broken))
     return Desired(state.rev, state.now_ms, tuple(devices))
 
 

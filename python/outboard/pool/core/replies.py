@@ -57,12 +57,14 @@ class DesiredLease(Record, frozen=True):
 
 
 class DesiredDevice(Record, frozen=True):
-    """`closed`: broken, or not open to new holders; who has no lease must leave."""
+    """`closed`: broken, or not open to new holders; who has no lease must leave. `broken`: the
+    daemon makes self-tests of it."""
 
     id: str
     floor: int
     leases: tuple[DesiredLease, ...]
     closed: bool = False
+    broken: bool = False
 
 
 class Desired(Record, frozen=True):
