@@ -115,17 +115,21 @@ class Worker:
     """A program under the drop-in library, whose counters can be read while it runs."""
 
     def __init__(
-        self, native: paths.Native, folder: Path, *, wrap: Sequence[str] = (), **variables: str
+        self,
+        native: paths.Native,
+        folder: Path,
+        *,
+        wrap: Sequence[str] = (),
+        preloaded: bool = True,
+        **variables: str,
     ) -> None:
+        """`preloaded`: False if the words of `wrap` do that, and say which devices there are."""
         folder.mkdir()
         self.folder = folder
         self.errors = open(folder / "stderr", "w+")  # noqa: SIM115
-        environment = clean_environment(
-            LD_PRELOAD=str(native.preload),
-            OUTBOARD_MODE="remote",
-            OUTBOARD_REPORT=f"dir:{folder}",
-            **variables,
-        )
+        if preloaded:
+            variables |= {"LD_PRELOAD": str(native.preload), "OUTBOARD_MODE": "remote"}
+        environment = clean_environment(OUTBOARD_REPORT=f"dir:{folder}", **variables)
         seed = os.environ.get("OUTBOARD_TEST_SEED") or str(int.from_bytes(os.urandom(4), "little"))
         print(f"seed: OUTBOARD_TEST_SEED={seed}")
         self.process = subprocess.Popen(

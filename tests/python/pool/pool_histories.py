@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,28 @@ _spec.loader.exec_module(check_history)
 
 Event = dict[str, Any]
 History = list[Event]
+
+_BEGINS = re.compile(
+    r"lease session (\d+) begins at (\d+) ns: device (\S+) epoch (\d+) (exclusive|shared)"
+)
+_ENDS = re.compile(r"lease session (\d+) ends at (\d+) ns")
+
+
+def sessions_of(log: Path) -> History:
+    """Returns the events of a daemon's sessions. A session's commands run between its begin and its
+    end."""
+    events: History = []
+    of: dict[str, dict[str, object]] = {}
+    for line in log.read_text().splitlines():
+        if found := _BEGINS.search(line):
+            session, t, device, epoch, mode = found.groups()
+            of[session] = {"device": device, "epoch": int(epoch)}
+            facts = {**of[session], "exclusive": mode == "exclusive"}
+            events.append({"t": int(t), "event": "begin", **facts})
+        elif found := _ENDS.search(line):
+            session, t = found.groups()
+            events.append({"t": int(t), "event": "end", **of[session]})
+    return events
 
 
 def first(history: History, event: str, fits: Callable[[Event], bool] = lambda e: True) -> int:

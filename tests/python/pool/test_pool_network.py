@@ -1,5 +1,4 @@
-"""Cuts and deaths in a pool of four hosts: network namespaces with a manager, two nodes of two
-devices each, and a client. docs/pool.md tells what must happen."""
+"""Cuts and deaths in a pool of four hosts. docs/pool.md tells what must happen."""
 
 from __future__ import annotations
 
@@ -9,18 +8,13 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pool_daemon import PATIENCE_S, Daemon, Worker, until
-from pool_server import EVERYBODY, Manager
+from pool_daemon import PATIENCE_S, Worker, until
+from pool_hosts import Hosts, Star, inside
 
-from conftest import ROOT, clean_environment
+from conftest import clean_environment
 from outboard import paths
-from outboard.pool.client import PoolClient
-
-sys.path.append(str(ROOT / "bench"))
-from outboard_bench.netns import Star, inside
 
 pytestmark = [
     pytest.mark.end_to_end,
@@ -50,27 +44,11 @@ pool.ask("DELETE", f"/v1/leases/{lease}")
 """
 
 
-class Site:
-    """M: the manager, D: the node n1, C: the client; n2 is always there."""
+class Site(Hosts):
+    """Also has holders, on the client's host."""
 
     def __init__(self, folder: Path, native: paths.Native, star: Star) -> None:
-        self.folder, self.native, self.star = folder, native, star
-        host, *nodes = star.hosts
-        self.names = {"M": host, "D": nodes[0], "C": star.client}
-        self.manager = Manager(
-            folder / "m", EVERYBODY, host=star.address(host), wrap=inside(host, [])
-        )
-        self.client: PoolClient = self.manager.local()
-        self.daemons = [
-            Daemon(
-                native, f"n{i}", "--pool", self.manager.url, "--devices", "2",
-                listen=f"{star.address(node)}:0", wrap=inside(node, []),
-            )
-            for i, node in enumerate(nodes, 1)
-        ]  # fmt: skip
-        for daemon in self.daemons:
-            for device in range(2):
-                daemon.wait_until_free(self.client, device)
+        super().__init__(folder, native, star)
         self.holders: dict[str, subprocess.Popen[str]] = {}
 
     def hold(self, lease: str, count: int = 1) -> None:
@@ -93,43 +71,14 @@ class Site:
     def end(self, lease: str) -> None:
         self.holders.pop(lease).communicate(timeout=PATIENCE_S)
 
-    def cut(self, pairs: str, one_way: bool = False) -> None:
-        """Drops packets between the hosts of "M-D C-D"; "" heals all. One way: only those from the
-        first one of each pair."""
-        lines: dict[str, list[str]] = {letter: [] for letter in self.names}
-        for pair in pairs.split():
-            first, second = pair.split("-")
-            lines[second].append(f"ip saddr {self.star.address(self.names[first])} drop")
-            if not one_way:
-                lines[first].append(f"ip saddr {self.star.address(self.names[second])} drop")
-        for letter, rules in lines.items():
-            chain = "\n".join(("type filter hook input priority 0", *rules))
-            text = (
-                f"table ip cut\ndelete table ip cut\ntable ip cut {{\nchain in {{\n{chain}\n}}\n}}"
-            )
-            words = inside(self.names[letter], ["nft", "-f", "-"])
-            subprocess.run(words, input=text, text=True, check=True)
-
-    def lease(self, name: str) -> Any:
-        rows = self.client.pages("/v1/leases", "leases", query={"over": "1"})
-        return next(row for row in rows if row["id"] == name)
-
     def device_of(self, name: str) -> str:
         (device,) = self.lease(name)["devices"]
         return str(device)
 
-    def wait_until_healthy(self) -> None:
-        for daemon in self.daemons:
-            for device in range(2):
-                daemon.wait_until_free(self.client, device)
-
     def stop(self) -> None:
         for lease in list(self.holders):
             self.end(lease)
-        self.wait_until_healthy()  # nothing is left over
-        for daemon in self.daemons:
-            assert daemon.stop() == 0
-        assert self.manager.stop() == 0
+        super().stop()
 
 
 @pytest.fixture

@@ -15,16 +15,11 @@ from etcd_cluster import etcd_cluster, needs_etcd
 from noted_load import NotedLoad, Notes
 from pool_commands import fresh_seed
 from pool_daemon import Daemon, Worker
-from pool_histories import CHECKER, VIOLATIONS, History, check_history
+from pool_histories import CHECKER, VIOLATIONS, History, check_history, sessions_of
 from pool_server import EVERYBODY, Manager
 
 from outboard import paths
 from outboard.pool.client import PoolClient
-
-_BEGINS = re.compile(
-    r"lease session (\d+) begins at (\d+) ns: device (\S+) epoch (\d+) (exclusive|shared)"
-)
-_ENDS = re.compile(r"lease session (\d+) ends at (\d+) ns")
 
 
 def kinds(history: History, event: str) -> int:
@@ -134,23 +129,6 @@ def test_the_leader_of_two_managers_is_killed(tmp_path: Path) -> None:
         history = check_history.read([*found, notes.path])
         expect_a_rich_history(history, starts=3)
         assert check_history.check(history) == []
-
-
-def sessions_of(log: Path) -> History:
-    """Returns the events of a daemon's sessions. A session's commands run between its begin and its
-    end."""
-    events: History = []
-    of: dict[str, dict[str, object]] = {}
-    for line in log.read_text().splitlines():
-        if found := _BEGINS.search(line):
-            session, t, device, epoch, mode = found.groups()
-            of[session] = {"device": device, "epoch": int(epoch)}
-            facts = {**of[session], "exclusive": mode == "exclusive"}
-            events.append({"t": int(t), "event": "begin", **facts})
-        elif found := _ENDS.search(line):
-            session, t = found.groups()
-            events.append({"t": int(t), "event": "end", **of[session]})
-    return events
 
 
 @pytest.mark.end_to_end
