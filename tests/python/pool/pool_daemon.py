@@ -17,7 +17,7 @@ from typing import Any
 from conftest import clean_environment
 from outboard import counters, paths
 from outboard.doctor import wire
-from outboard.pool.client import PoolClient
+from outboard.pool.client import PoolClient, client_tls
 
 PATIENCE_S = 60.0  # far longer than anything takes; it ends a test that hangs
 LEASE_VERSION = 8  # of the protocol, the first one with tokens
@@ -167,10 +167,14 @@ class Worker:
 
 
 def connect(
-    address: str, token: str, version: int = LEASE_VERSION, join: bytes = NO_SESSION
+    address: str,
+    token: str,
+    version: int = LEASE_VERSION,
+    join: bytes = NO_SESSION,
+    key: Path | None = None,
 ) -> socket.socket:
-    """Presents a token of a lease, and that of a session to join. The answer is the next that
-    arrives."""
+    """Presents a token of a lease, and that of a session to join, as the client of a key. The
+    answer is the next that arrives."""
     host, _, port = address.rpartition(":")
     body = struct.pack(
         "<IHBB16sI", wire.MAGIC, version, sys.byteorder == "big", 0, join, 0xFFFFFFFF
@@ -179,18 +183,27 @@ def connect(
         body += struct.pack("<I", len(text)) + text + bytes(-(len(body) + 4 + len(text)) % 8)
     body += struct.pack("<I4x", 0)
     peer = socket.create_connection((host, int(port)), PATIENCE_S)
+    if key is not None:
+        context = client_tls(key)
+        context.check_hostname = False  # a daemon's certificate names no host
+        context.set_alpn_protocols(["outboard"])
+        peer = context.wrap_socket(peer)
     peer.sendall(wire.HEADER.pack(1, 0, len(body), 0, 0, 0) + body)
     return peer
 
 
 def hello(
-    address: str, token: str, version: int = LEASE_VERSION, join: bytes = NO_SESSION
+    address: str,
+    token: str,
+    version: int = LEASE_VERSION,
+    join: bytes = NO_SESSION,
+    key: Path | None = None,
 ) -> tuple[int, str]:
     """Presents tokens as connect() does. Returns 0, or the code and the words of the refusal.
 
     The code is CUT_OFF where a lease took the device between the arrival and the answer.
     """
-    with connect(address, token, version, join) as peer, peer.makefile("rb") as stream:
+    with connect(address, token, version, join, key) as peer, peer.makefile("rb") as stream:
         head = stream.read(wire.HEADER.size)
         if not head:
             return CUT_OFF, "closed without an answer"

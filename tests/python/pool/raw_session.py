@@ -6,6 +6,7 @@ import contextlib
 import socket
 import struct
 import sys
+from pathlib import Path
 from typing import Any
 
 from pool_daemon import LEASE_VERSION, NO_SESSION, PATIENCE_S, connect
@@ -22,8 +23,15 @@ EIGHT_BYTES = struct.pack("<QIBB2xQQQ", 0, 1, 0, 1, 8, 1, 8)  # the region at a 
 class RawSession:
     """A connection that opens a session or joins one. It has one queue."""
 
-    def __init__(self, address: str, token: str, join: bytes = NO_SESSION, queue: int = 1) -> None:
-        self.peer = connect(address, token, join=join)
+    def __init__(
+        self,
+        address: str,
+        token: str,
+        join: bytes = NO_SESSION,
+        queue: int = 1,
+        key: Path | None = None,
+    ) -> None:
+        self.peer = connect(address, token, join=join, key=key)
         self.stream = self.peer.makefile("rb")
         self.queue, self.sequence = queue, 0
         self.token = self.answer(WELCOME)[8:24]  # of the session

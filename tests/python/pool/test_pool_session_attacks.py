@@ -134,6 +134,24 @@ def test_a_fenced_session_cannot_be_joined(slow_pool: Pool) -> None:
             assert hello(address, said, join=mine.token)[0] == DENIED
 
 
+def test_another_user_joins_no_session(tmp_path: Path, native: paths.Native) -> None:
+    """Not even with a lease and with the session's token, which is secret."""
+    pool = make_pool("keys", tmp_path, native, "--devices", "2")
+    pool.daemon.wait_until_free(pool.client, 1)
+    address, ada, bob = pool.daemon.address, tmp_path / "keys" / "ada", tmp_path / "keys" / "bob"
+    of_ada = token_of(pool, "a")
+    body = {"ttl_s": 60, "wait_s": 20}
+    lease = pool.manager.client(bob).ask("PUT", "/v1/leases/b", body, wait_s=20)
+    of_bob = lease["handles"][0]["token"]
+    assert hello(address, of_bob, key=bob) == (0, "")
+    with RawSession(address, of_ada, key=ada) as session:
+        for said in (of_bob, of_ada, ""):
+            assert hello(address, said, join=session.token, key=bob)[0] == DENIED
+        assert hello(address, "", join=session.token, key=ada) == (0, "")
+        assert session.synchronize() == 0
+    pool.stop()
+
+
 def test_no_message_comes_to_a_fenced_session(slow_pool: Pool) -> None:
     address = slow_pool.daemon.address
     sender, receiver = (token_of(slow_pool, lease) for lease in ("a", "b"))
