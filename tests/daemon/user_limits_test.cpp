@@ -163,9 +163,11 @@ class UserLimitsTest : public testing::Test {
         {.listen = {"unix:" + folder_.file("socket"), "127.0.0.1:0"}, .session = limits},
         one(require(null::create({.memory_bytes = kMemoryBytes})))));
   }
+  std::string address(Transport transport) const {
+    return server_->addresses()[transport == Transport::shm ? 0 : 1];
+  }
   std::unique_ptr<RawClient> connect(Transport transport) const {
-    auto client =
-        std::make_unique<RawClient>(server_->addresses()[transport == Transport::shm ? 0 : 1]);
+    auto client = std::make_unique<RawClient>(address(transport));
     client->shake_hands();
     client->command(Opcode::create_queue, kQueue);
     return client;
@@ -203,6 +205,20 @@ TEST_F(UserLimitsTest, TheSessionsOfAUserShareTheDevicesMemory) {
     const auto other = connect(Transport::tcp);
     EXPECT_EQ(have(*other, 1, 80 * kPage).code, Code::ok);
   }
+}
+
+TEST_F(UserLimitsTest, ASessionIsJoinedByItsUserAlone) {
+  serve({});
+  wire::Hello hello;
+  RawClient first(address(Transport::shm));
+  hello.join = first.shake_hands().token;
+  RawClient second(address(Transport::shm));
+  EXPECT_EQ(second.shake_hands(hello).token, hello.join);
+  RawClient stranger(address(Transport::tcp));
+  stranger.hello(hello);
+  const Received refused = stranger.receive();
+  ASSERT_EQ(refused.opcode(), Opcode::refused);
+  EXPECT_EQ(refused.as<wire::Refused>().code, Code::denied);
 }
 
 TEST_F(UserLimitsTest, AUserAloneMayUseTheWholeDevice) {

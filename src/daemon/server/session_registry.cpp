@@ -22,9 +22,10 @@ std::vector<std::uint64_t> SessionRegistry::memory_of(const Devices& devices) {
 }
 
 // @pre mutex_ is held
-Result<std::shared_ptr<Session>> SessionRegistry::find(const wire::Token& token) const {
+Result<std::shared_ptr<Session>> SessionRegistry::find(const wire::Token& token,
+                                                       UserId user) const {
   for (const Known& known : sessions_) {
-    if (!same(known.token, token)) continue;
+    if (!same(known.token, token) || known.user != user) continue;
     if (known.lease != nullptr && !known.lease->valid()) return known.lease->over();
     if (auto session = known.session.lock()) return session;
   }
@@ -51,7 +52,7 @@ Result<std::shared_ptr<Session>> SessionRegistry::open(const wire::Hello& hello,
                                                        std::unique_ptr<const SessionLease> lease) {
   const std::lock_guard lock(mutex_);
   std::erase_if(sessions_, [](const Known& known) { return known.session.expired(); });
-  if (hello.join != wire::Token{}) return find(hello.join);
+  if (hello.join != wire::Token{}) return find(hello.join, number_of(user));
   OB_ASSIGN_OR_RETURN(const std::uint32_t index, choose_device(hello, lease.get()));
   OB_ASSIGN_OR_RETURN(const wire::Token token, new_token());
   ServedDevice& served = *devices_[index];
@@ -64,7 +65,7 @@ Result<std::shared_ptr<Session>> SessionRegistry::open(const wire::Hello& hello,
       token, number_of(user), std::move(accounts), (hello.flags & wire::kHoldsUserData) != 0,
       std::move(lease));
   sessions_.push_back({token, index, session, session.get(), session->memory(),
-                       session->holds_user_data(), std::move(commands), account});
+                       session->holds_user_data(), std::move(commands), account, number_of(user)});
   return session;
 }
 

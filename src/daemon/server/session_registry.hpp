@@ -78,11 +78,12 @@ class SessionRegistry {
     bool holds_user_data;
     std::shared_ptr<LeaseSession> lease;  // nullptr: the daemon is in no pool
     const LeaseAccount* account;          // names its lease, if any; not to be dereferenced
+    UserId user;                          // only this one may join it
   };
   using Devices = std::vector<std::unique_ptr<Device>>;
   static std::vector<std::uint64_t> memory_of(const Devices& devices);
   std::uint32_t least_used_device() const;
-  Result<std::shared_ptr<Session>> find(const wire::Token& token) const;
+  Result<std::shared_ptr<Session>> find(const wire::Token& token, UserId user) const;
   Result<std::uint32_t> choose_device(const wire::Hello& hello, const SessionLease* lease) const;
   UserId number_of(const std::string& user);
 

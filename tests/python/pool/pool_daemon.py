@@ -17,12 +17,13 @@ from typing import Any
 from conftest import clean_environment
 from outboard import counters, paths
 from outboard.doctor import wire
-from outboard.pool.client import PoolClient
+from outboard.pool.client import PoolClient, client_tls
 
 PATIENCE_S = 60.0  # far longer than anything takes; it ends a test that hangs
 LEASE_VERSION = 8  # of the protocol, the first one with tokens
 DENIED, UNAVAILABLE, BUSY, FENCED = 5, 10, 12, 16
 CUT_OFF = -1
+NO_SESSION = bytes(16)  # no session to join
 _WELCOME, _REFUSED = 64, 65
 
 # Multiplies matrices of small whole numbers, so that results are exact in any order of sums. The
@@ -169,26 +170,44 @@ class Worker:
         return int(out.split()[-1])
 
 
-def connect(address: str, token: str, version: int = LEASE_VERSION) -> socket.socket:
-    """Presents a token. The answer is the next that arrives."""
+def connect(
+    address: str,
+    token: str,
+    version: int = LEASE_VERSION,
+    join: bytes = NO_SESSION,
+    key: Path | None = None,
+) -> socket.socket:
+    """Presents a token of a lease, and that of a session to join, as the client of a key. The
+    answer is the next that arrives."""
     host, _, port = address.rpartition(":")
     body = struct.pack(
-        "<IHBB16sI", wire.MAGIC, version, sys.byteorder == "big", 0, bytes(16), 0xFFFFFFFF
+        "<IHBB16sI", wire.MAGIC, version, sys.byteorder == "big", 0, join, 0xFFFFFFFF
     )
     for text in (b"a test", token.encode()):
         body += struct.pack("<I", len(text)) + text + bytes(-(len(body) + 4 + len(text)) % 8)
     body += struct.pack("<I4x", 0)
     peer = socket.create_connection((host, int(port)), PATIENCE_S)
+    if key is not None:
+        context = client_tls(key)
+        context.check_hostname = False  # a daemon's certificate names no host
+        context.set_alpn_protocols(["outboard"])
+        peer = context.wrap_socket(peer)
     peer.sendall(wire.HEADER.pack(1, 0, len(body), 0, 0, 0) + body)
     return peer
 
 
-def hello(address: str, token: str, version: int = LEASE_VERSION) -> tuple[int, str]:
-    """Presents a token. Returns 0, or the code and the words of the refusal.
+def hello(
+    address: str,
+    token: str,
+    version: int = LEASE_VERSION,
+    join: bytes = NO_SESSION,
+    key: Path | None = None,
+) -> tuple[int, str]:
+    """Presents tokens as connect() does. Returns 0, or the code and the words of the refusal.
 
     The code is CUT_OFF where a lease took the device between the arrival and the answer.
     """
-    with connect(address, token, version) as peer, peer.makefile("rb") as stream:
+    with connect(address, token, version, join, key) as peer, peer.makefile("rb") as stream:
         head = stream.read(wire.HEADER.size)
         if not head:
             return CUT_OFF, "closed without an answer"

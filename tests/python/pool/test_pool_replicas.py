@@ -237,7 +237,6 @@ def test_a_member_of_etcd_is_killed(site: Site, daemons: list[FakeDaemon]) -> No
     site.etcd.wait()
 
 
-@pytest.mark.slow
 def test_a_member_of_etcd_is_stopped(site: Site, daemons: list[FakeDaemon]) -> None:
     """It takes requests, and does not answer. It may be etcd's leader."""
     member = random.Random(fresh_seed()).choice(site.etcd.members)

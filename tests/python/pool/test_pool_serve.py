@@ -259,7 +259,6 @@ def test_a_dead_holder_loses_its_devices(client: PoolClient) -> None:
         refused("lease-over", client, "GET", "/v1/leases/dead")
 
 
-@pytest.mark.slow
 def test_a_dead_daemon_is_not_granted(client: PoolClient, manager: Manager) -> None:
     daemon = FakeDaemon(client, "d2")
     daemon.register()
@@ -270,13 +269,15 @@ def test_a_dead_daemon_is_not_granted(client: PoolClient, manager: Manager) -> N
     except PoolError as refusal:
         error = refusal
     assert error is not None and error.name == "other-instance"
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while _devices(client, "d2")[0]["health"] != "lost":
         assert time.monotonic() < until
         time.sleep(0.2)
     assert client.ask("PUT", "/v1/leases/nobody", {})["state"] == "queued"
     second.register()
-    assert client.ask("GET", "/v1/leases/nobody", query={"wait_s": 5}, wait_s=5)["state"] == "held"
+    assert (
+        client.ask("GET", "/v1/leases/nobody", query={"wait_s": 20}, wait_s=20)["state"] == "held"
+    )
 
 
 @pytest.fixture(scope="module")
