@@ -9,7 +9,9 @@ namespace {
 // Data that is about to arrive completely may do so when a grant is revoked.
 constexpr std::chrono::milliseconds kGrace{100};
 
-Status gone() { return {Code::denied, "the grant has ended (revoked, or its buffer was freed)"}; }
+Status gone() {
+  return {Code::denied, "the grant has ended (revoked, its buffer freed, or its lease over)"};
+}
 
 }  // namespace
 
@@ -25,12 +27,12 @@ Grant::Grant(Device& device, const wire::Token& secret, GrantTerms terms,
 
 Status Grant::check_valid() const {
   const std::lock_guard lock(mutex_);
-  return revoked_ ? gone() : Status();
+  return ended() ? gone() : Status();
 }
 
 // @pre mutex_ is held
 Status Grant::admit(std::uint32_t may, const wire::GrantRange& range, const std::string& user) {
-  if (revoked_) return gone();
+  if (ended()) return gone();
   if (Clock::now() >= terms_.end) return {Code::denied, "the grant has expired"};
   if (!terms_.user.empty() && terms_.user != user) {
     return {Code::denied, "the grant is for another user"};
@@ -80,7 +82,7 @@ Status Grant::Use::land() {
   std::list<std::shared_ptr<Gate>> reached;
   {
     const std::lock_guard lock(grant_.mutex_);
-    if (grant_.revoked_) return gone();
+    if (grant_.ended()) return gone();
     ++grant_.landed_;
     const auto end = grant_.waiting_.upper_bound(grant_.landed_);
     for (auto at = grant_.waiting_.begin(); at != end; ++at) reached.push_back(at->second);

@@ -28,6 +28,8 @@ struct GrantTerms {
   std::uint32_t uses = 0;  ///< 0: any number
   std::string user;        ///< empty: everybody with the secret
   std::chrono::steady_clock::time_point end;
+  /// True once the session that made it may not go on (Session::over()); empty: never.
+  std::function<bool()> over = {};
 };
 
 /// Checks every use, and ends with its session, its buffer, its time, or when it is revoked.
@@ -93,6 +95,7 @@ class Grant {
   void revoke();
 
  private:
+  bool ended() const { return revoked_ || (terms_.over && terms_.over()); }  // @pre mutex_ is held
   Status check_valid() const;
   Status admit(std::uint32_t may, const wire::GrantRange& range, const std::string& user);
   void end(const Use& use);

@@ -90,7 +90,7 @@ Result<PostedReceive> Mailbox::match(const wire::PeerMessage& peer_message,
                                      const std::function<bool()>& cancelled) {
   std::unique_lock lock(mutex_);
   for (;;) {
-    if (closed_) return mailbox_closed();
+    if (closed()) return mailbox_closed();
     const auto at = posted_.find(peer_message.peer_message);
     if (at != posted_.end() && at->second.active) {
       if (!same_shape(at->second.receive.region, peer_message.region)) {

@@ -38,9 +38,13 @@ struct PostedReceive {
 /// Threads: any
 class Mailbox {
  public:
+  /// @param over true once its session may not go on (Session::over()); empty: never
   Mailbox(Device& device, const wire::Token& access_key,
-          std::shared_ptr<ResourceAccount> host_memory)
-      : device_(device), access_key_(access_key), host_memory_(std::move(host_memory)) {}
+          std::shared_ptr<ResourceAccount> host_memory, std::function<bool()> over)
+      : device_(device),
+        access_key_(access_key),
+        host_memory_(std::move(host_memory)),
+        over_(std::move(over)) {}
 
   const wire::Token& access_key() const noexcept { return access_key_; }
   Device& device() const noexcept { return device_; }
@@ -55,7 +59,7 @@ class Mailbox {
   void activate(PeerMessageId peer_message, const Status& queue);
   /// True if the client waits for no peer message.
   bool idle() const;
-  bool closed() const noexcept { return closed_; }
+  bool closed() const { return closed_ || (over_ && over_()); }
   /// Waits for the messages that are arriving, and fails all receives.
   void close();
 
@@ -79,6 +83,7 @@ class Mailbox {
   Device& device_;
   const wire::Token access_key_;
   const std::shared_ptr<ResourceAccount> host_memory_;
+  const std::function<bool()> over_;
   std::atomic<bool> closed_{false};
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -14,7 +14,7 @@ constexpr std::size_t kMaxPeers = 64;
 Result<std::shared_ptr<Mailbox>> SessionPeers::open_mailbox(Mailboxes& mailboxes) {
   const std::lock_guard lock(mutex_);
   if (mailbox_ == nullptr) {
-    OB_ASSIGN_OR_RETURN(mailbox_, mailboxes.open(device_, host_memory_));
+    OB_ASSIGN_OR_RETURN(mailbox_, mailboxes.open(device_, host_memory_, over_));
   }
   return mailbox_;
 }

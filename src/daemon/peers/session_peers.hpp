@@ -1,6 +1,7 @@
 #pragma once
 // The mailbox of a session and its links to other sessions.
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -19,9 +20,13 @@ namespace ob::daemon {
 class SessionPeers {
  public:
   /// @param host_memory of the session   @param threads of the session; each link takes one
+  /// @param over see Mailbox
   SessionPeers(Device& device, std::shared_ptr<ResourceAccount> host_memory,
-               std::shared_ptr<ResourceAccount> threads)
-      : device_(device), host_memory_(std::move(host_memory)), threads_(std::move(threads)) {}
+               std::shared_ptr<ResourceAccount> threads, std::function<bool()> over)
+      : device_(device),
+        host_memory_(std::move(host_memory)),
+        threads_(std::move(threads)),
+        over_(std::move(over)) {}
   ~SessionPeers() { close(); }
   SessionPeers(const SessionPeers&) = delete;
   SessionPeers& operator=(const SessionPeers&) = delete;
@@ -54,6 +59,7 @@ class SessionPeers {
   Device& device_;
   const std::shared_ptr<ResourceAccount> host_memory_;
   const std::shared_ptr<ResourceAccount> threads_;
+  const std::function<bool()> over_;
   std::mutex mutex_;  // guards both below
   std::shared_ptr<Mailbox> mailbox_;
   std::unordered_map<PeerId, std::shared_ptr<PeerLink>> links_;

@@ -38,6 +38,7 @@ void log_end(LeaseSessionId session) {
 Leases::Leases(const LeaseGate::Config& gate, std::string url, WithoutLease without_lease)
     : url_(std::move(url)), without_lease_(without_lease), gate_(gate) {
   for (const GatedDevice& device : gate.devices) {
+    devices_.push_back(device.id);
     errors_.push_back(std::make_shared<DeviceErrors>(device.id, device.isolated));
   }
 }
@@ -80,6 +81,27 @@ Result<std::unique_ptr<const SessionLease>> Leases::admit(const wire::Hello& hel
   return std::unique_ptr<const SessionLease>(std::make_unique<SessionLease>(
       admission.device, std::move(admission.session), std::move(admission.account),
       std::move(errors), [this, id = admission.id, leased] { leave(id, leased); }));
+}
+
+// A session outlives the keys with which its token was signed, and whoever knows the session's
+// token needs no other. So only a good token of another lease shows a mistake, or worse.
+Status Leases::check_join(const wire::Hello& hello, const SessionLease* lease) {
+  if (hello.identity.empty()) return {};
+  pool::LeaseKeys keys;
+  {
+    const std::lock_guard lock(mutex_);
+    keys = keys_;
+  }
+  const auto claims = pool::verify_lease_token(hello.identity, keys);
+  if (!claims.ok()) return {};
+  const LeaseAccount* const account = account_of(lease);
+  if (account != nullptr && account->terms().epoch == claims->epoch &&
+      claims->device == devices_[lease->device()]) {
+    return {};
+  }
+  return {Code::denied,
+          "the session is not of the lease in the token (it is another one's); open a "
+          "session of its own with this token"};
 }
 
 // @pre mutex_ is held

@@ -60,6 +60,12 @@ class Leases {
   Result<std::unique_ptr<const SessionLease>> admit(const wire::Hello& hello,
                                                     const std::string& user);
 
+  /// Checks the token of a client that joins a session, if it has one: a token of another lease
+  /// does not go with the session.
+  /// @param lease that of the session; nullptr: it has none
+  /// Errors: denied
+  Status check_join(const wire::Hello& hello, const SessionLease* lease);
+
   // --- for the agent -----------------------------------------------------------------------------
 
   /// Takes the pool, its keys, and the state that it wants.
@@ -91,6 +97,7 @@ class Leases {
 
   const std::string url_;
   const WithoutLease without_lease_;
+  std::vector<std::string> devices_;                   // the name of each device
   std::vector<std::shared_ptr<DeviceErrors>> errors_;  // of each device
   std::function<void()> end_sessions_ = [] {};
   std::mutex mutex_;  // guards all below

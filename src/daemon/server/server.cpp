@@ -294,8 +294,12 @@ void Server::shut_down_cut_off() {
 }
 
 Result<std::shared_ptr<Session>> Server::open(const wire::Hello& hello, const std::string& user) {
-  const bool is_new = hello.join == wire::Token{};
-  if (config_.leases == nullptr || !is_new) return sessions_.open(hello, user, nullptr);
+  if (config_.leases == nullptr) return sessions_.open(hello, user, nullptr);
+  if (hello.join != wire::Token{}) {
+    OB_ASSIGN_OR_RETURN(auto session, sessions_.open(hello, user, nullptr));
+    OB_RETURN_IF_ERROR(config_.leases->check_join(hello, session->lease()));
+    return session;
+  }
   OB_ASSIGN_OR_RETURN(auto lease, config_.leases->admit(hello, user));
   return sessions_.open(hello, user, std::move(lease));
 }

@@ -35,7 +35,8 @@ Result<std::shared_ptr<Grant>> make_grant(ClientContext& client, const wire::Cre
   OB_ASSIGN_OR_RETURN(const wire::Token secret, new_token());
   GrantTerms terms{asked.offset_bytes, asked.size_bytes,
                    asked.may,          asked.uses,
-                   asked.user,         Grant::Clock::now() + std::chrono::seconds(asked.seconds)};
+                   asked.user,         Grant::Clock::now() + std::chrono::seconds(asked.seconds),
+                   session.over()};
   if (!asked.user.empty()) terms.user = transport::user_of_certificate(asked.user);
   // The session outlives its grants' uses.
   auto settle = [&session, id = asked.buffer](const std::function<Status()>& check) {

@@ -61,7 +61,7 @@ Session::Session(const SessionDevice& device, const wire::Token& token, UserId u
       account_{user, SessionId{token[0]}, lease_weight_of(lease_.get()), use_.get()},
       accounts_(std::move(accounts)),
       holds_user_data_(holds_user_data),
-      peers_(device_, accounts_.host_memory, accounts_.threads),
+      peers_(device_, accounts_.host_memory, accounts_.threads, over()),
       modules_(device_, account_) {}
 
 Session::~Session() {
@@ -69,6 +69,11 @@ Session::~Session() {
   grants_.close();
   for (const auto& [id, queue] : queues_) destroy(*queue);
   for (const auto& [id, event] : events_) (void)device_.destroy_event(event.known.local);
+}
+
+std::function<bool()> Session::over() const {
+  if (lease_ == nullptr) return {};
+  return [gate = lease_->commands()] { return !gate->valid(); };
 }
 
 // There is no object yet that the failure could stick to.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -82,6 +83,9 @@ class Session {
   const wire::Token& token() const noexcept { return token_; }
   /// The session's right to its device; nullptr: it needs none.
   const SessionLease* lease() const noexcept { return lease_.get(); }
+  /// Returns a function that is true once the gate has cut off the session; an empty one if the
+  /// daemon is in no pool. It may outlive the session.
+  std::function<bool()> over() const;
   /// Counts for the session's device and lease.
   const std::shared_ptr<UseCounter>& use() const noexcept { return use_; }
   DaemonCounters& counters() const noexcept { return *counters_; }

@@ -152,6 +152,31 @@ def test_another_user_joins_no_session(tmp_path: Path, native: paths.Native) -> 
     pool.stop()
 
 
+def test_a_token_of_another_lease_joins_no_session(slow_pool: Pool) -> None:
+    address = slow_pool.daemon.address
+    mine, other = (token_of(slow_pool, lease) for lease in ("a", "b"))
+    with RawSession(address, mine) as session:
+        code, why = hello(address, other, join=session.token)
+        assert (code, "not of the lease in the token" in why) == (DENIED, True)
+        assert hello(address, mine, join=session.token) == (0, "")
+        assert session.synchronize() == 0
+
+
+def test_a_fenced_session_gets_no_message_while_its_command_runs(slow_pool: Pool) -> None:
+    address, token = slow_pool.daemon.address, token_of(slow_pool, "b")
+    order = 700  # for 6.9 s
+    with RawSession(address, token) as session:
+        key = session.open_mailbox()
+        assert join_peer(address, key) == 0
+        session.allocate(1, 2 * 8 * order * order)
+        session.multiply(1, order)
+        slow_pool.holder.ask("DELETE", "/v1/leases/b")
+        until(lambda: join_peer(address, key) != 0, "its mailbox is closed")
+        rows = slow_pool.client.pages("/v1/devices", "devices")
+        assert any(row["allocation"] == "fencing" for row in rows)  # it still runs
+        session.wait_until_closed()
+
+
 def test_no_message_comes_to_a_fenced_session(slow_pool: Pool) -> None:
     address = slow_pool.daemon.address
     sender, receiver = (token_of(slow_pool, lease) for lease in ("a", "b"))
