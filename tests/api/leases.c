@@ -161,7 +161,7 @@ static void expect_end(ob_device device) {
   expect(status != OB_OK, "the device was taken back");
 }
 
-static void lose_both(void) {
+static void lose_a_pair(void) {
   ob_lease lease = acquire(2);
   const ob_request other = {.struct_bytes = sizeof other, .count = 1};
   ob_lease none;
@@ -170,6 +170,14 @@ static void lose_both(void) {
   for (int i = 0; i < 2; ++i) check(multiply(device[i], 8 + i));
   expect(ob_lease_acquire(&other, &none) == OB_BUSY, "this lease has both devices");
   say_and_wait("pair");
+  check(ob_lease_shrink(lease, device[0]));
+  expect(device_of(lease, 0) == device[1], "the other one is left");
+  check(multiply(device[1], 10));
+  say_and_wait("half");
+  check(ob_lease_grow(lease, 1, 20000));
+  device[0] = device_of(lease, 1);
+  for (int i = 0; i < 2; ++i) check(multiply(device[i], 11 + i));
+  say_and_wait("both");
   for (int i = 0; i < 2; ++i) expect_end(device[i]);
   wait_until_seen(OB_LEASE_TAKEN, 2);
   wait_until_seen(OB_LEASE_GONE, 1);
@@ -183,7 +191,7 @@ static void lose_both(void) {
 
 int main(void) {
   grow_and_shrink();
-  lose_both();
+  lose_a_pair();
   printf("all right\n");
   return 0;
 }

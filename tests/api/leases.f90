@@ -34,7 +34,7 @@ program leases
   real(c_double), parameter :: poison = -77
 
   call grow_and_shrink()
-  call lose_both()
+  call lose_a_pair()
   print '(a)', 'all right'
 
 contains
@@ -177,7 +177,7 @@ contains
     call expect(any(status == [ob_fenced, ob_connection_lost]), 'the device was taken back')
   end subroutine
 
-  subroutine lose_both()
+  subroutine lose_a_pair()
     type(ob_lease) :: lease, none
     type(ob_device) :: device(2)
     type(ob_request) :: other
@@ -191,6 +191,17 @@ contains
     other%count = 1
     call expect(ob_lease_acquire(other, none) == ob_busy, 'this lease has both devices')
     call say_and_wait('pair')
+    call ob_check(ob_lease_shrink(lease, device(1)))
+    device(1) = device_of(lease, 0)
+    call expect(c_associated(device(1)%handle, device(2)%handle), 'the other one is left')
+    call ob_check(multiply(device(1), 10))
+    call say_and_wait('half')
+    call ob_check(ob_lease_grow(lease, 1, 20000_c_int64_t))
+    do i = 1, 2
+      device(i) = device_of(lease, i - 1)
+      call ob_check(multiply(device(i), 10 + i))
+    end do
+    call say_and_wait('both')
     do i = 1, 2
       call expect_end(device(i))
     end do

@@ -133,10 +133,11 @@ void expect_end(const Device& device) {
   expect(status == OB_FENCED || status == OB_CONNECTION_LOST, "the device was taken back");
 }
 
-void lose_both() {
+void lose_a_pair() {
   Seen seen{};
-  const Lease lease(request_of(2));
-  const Device first = lease.device(0), second = lease.device(1);
+  Lease lease(request_of(2));
+  Device first = lease.device(0);
+  const Device second = lease.device(1);
   watch(lease, seen);
   multiply(first, 6);
   multiply(second, 7);
@@ -144,10 +145,19 @@ void lose_both() {
   other.count = 1;
   expect(outcome([&] { const Lease none(other); }) == OB_BUSY, "this lease has both devices");
   say_and_wait("pair");
-  for (const Device* device : {&first, &second}) expect_end(*device);
+  lease.shrink(std::move(first));
+  multiply(second, 8);
+  say_and_wait("half");
+  lease.grow(1, 20000);
+  first = lease.device(1);
+  multiply(first, 9);
+  multiply(second, 10);
+  say_and_wait("both");
+  const std::array<const Device*, 2> both = {&first, &second};
+  for (const Device* device : both) expect_end(*device);
   wait_until_seen(seen, OB_LEASE_TAKEN, 2);
   wait_until_seen(seen, OB_LEASE_GONE, 1);
-  for (const Device* device : {&first, &second}) {
+  for (const Device* device : both) {
     expect(outcome([&] { multiply(*device, 1); }) == OB_FENCED, "it answers OB_FENCED");
   }
   expect(outcome([&] { (void)lease.device(0); }) == OB_INVALID_ARGUMENT, "no device is left");
@@ -159,7 +169,7 @@ void lose_both() {
 int main() {
   try {
     grow_and_shrink();
-    lose_both();
+    lose_a_pair();
   } catch (const Error& error) {
     std::fprintf(stderr, "failed: %s\n", error.what());
     return 1;
