@@ -79,8 +79,8 @@ def test_a_program_with_devices_of_a_pool(
     ((name, row),) = leases(pool).items()
     (first,) = row["devices"]
     steps.expect_use(first)
-    # The program does nothing, so the library renews the lease. Use does so, too, but its last
-    # report comes within 2 s.
+    # It is renewed while the program does nothing: by the library, and by the signs of life of its
+    # connection, which the daemon counts as use. Without the first, the end below is not noticed.
     until(lambda: leases(pool)[name]["end_ms"] >= row["end_ms"] + 3500, "it was renewed")
     steps.go_on()
 
