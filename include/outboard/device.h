@@ -470,7 +470,9 @@ ob_status ob_kernel_run(ob_kernel kernel, ob_queue queue, const uint32_t groups[
 
 /* Leases of the devices of a pool (docs/pool.md). A lease is renewed until it is released, or the
    process ends. Its devices are those of ob_device_open() in all but their end. A device that was
-   taken back answers OB_FENCED; close it, or release the lease.
+   taken back answers OB_FENCED, but OB_CONNECTION_LOST if its daemon closes the connection before
+   the library knows why; close it, or release the lease. It answers OB_FENCED in any case once
+   OB_LEASE_TAKEN was reported.
    Errors: OB_BUSY while others have the devices; OB_UNSUPPORTED if the pool has none of this kind;
    OB_UNAVAILABLE if the manager or a daemon cannot be reached */
 

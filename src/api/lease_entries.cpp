@@ -74,6 +74,9 @@ Result<LeaseTerms> terms_of(const ob_request& request) {
     OB_ASSIGN_OR_RETURN(DevicePtr device, open_leased(handle, security));
     return add(std::move(device));
   };
+  terms.fence = [](ob_device device) {
+    if (const auto open = find<OpenDevice>(device); open.ok()) (*open)->remote()->fence();
+  };
   terms.close = [](ob_device device) { (void)close_device(device); };
   return terms;
 }

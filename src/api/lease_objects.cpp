@@ -304,6 +304,7 @@ void HeldLease::lose(Part& part, const std::vector<pool::LeaseHandle>& left) {
         std::ranges::find(left, device.name, &pool::LeaseHandle::device) != left.end();
     if (is_left || device.is_taken) continue;
     device.is_taken = true;
+    terms_.fence(device.handle);
     report(OB_LEASE_TAKEN, device.handle);
   }
 }

@@ -30,6 +30,8 @@ struct LeaseTerms {
   pool::LeaseWish wish;
   /// Opens a device, and makes a handle of it.
   std::function<Result<ob_device>(const pool::LeaseHandle& handle)> open;
+  /// Lets its commands fail with `fenced`, if it is still open.
+  std::function<void(ob_device device)> fence;
   /// Closes it, if the program has not done so.
   std::function<void(ob_device device)> close;
 };

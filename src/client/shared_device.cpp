@@ -105,16 +105,26 @@ Status SharedDevice::usable() const {
 // Returns `status`, or the failure of the session if it has ended.
 Status SharedDevice::note(Status status) {
   if (status.ok() || !ends_session(status)) return status;
+  return fail(Status(Code::connection_lost, status.message()));
+}
+
+void SharedDevice::fence() {
+  (void)fail(Status(Code::fenced, "the lease of this device is over (ask the pool for another)"));
+}
+
+// Ends the session, and returns its failure. A fence replaces an earlier failure: the daemon closes
+// the connections of a lease that is over, and this client learns the reason later.
+Status SharedDevice::fail(const Status& failure) {
   {
     const std::lock_guard lock(mutex_);
-    if (!failure_.ok()) return failure_;
-    failure_ = Status(Code::connection_lost, status.message());
+    if (!failure_.ok() && failure.code() != Code::fenced) return failure_;
+    failure_ = failure;
     lost_.store(true, std::memory_order_release);
     main_->shut_down();  // wakes the threads that wait
     for (const ConnectionPtr& connection : connections_) connection->shut_down();
   }
-  for (const ConnectionPtr& connection : all_connections()) connection->fail_marks(failure_);
-  return failure_;
+  for (const ConnectionPtr& connection : all_connections()) connection->fail_marks(failure);
+  return failure;
 }
 
 QueueReport SharedDevice::note(QueueReport report) {

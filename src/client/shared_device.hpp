@@ -99,6 +99,9 @@ class SharedDevice final : public Device, private ProxyClient {
   Status on_reached(QueueId queue, bool clear,
                     std::function<void(const QueueReport&)> done) override;
 
+  /// Ends the session, because its lease is over. All commands fail with `fenced` from now on.
+  void fence();
+
   /// Does not wait. `done` runs on the thread that receives the answer, the proxy or one that
   /// waits, and must not use the device. If the connection is lost, it gets that failure.
   Status mark(QueueId queue, std::function<void(const QueueMark&)> done) override;
@@ -223,6 +226,7 @@ class SharedDevice final : public Device, private ProxyClient {
   std::vector<ConnectionPtr> all_connections() const;
   Status usable() const;
   Status note(Status status);
+  Status fail(const Status& failure);
   QueueReport note(QueueReport report);
   Result<ConnectionPtr> open_connection();
   Result<ConnectionPtr> connection_for_queue();

@@ -208,7 +208,7 @@ lease.watch(lambda what, which: print(what, which is one, flush=True))
 product(one)
 print("ready", flush=True)
 sys.stdin.readline()
-with expect(device.FencedError, device.ConnectionLostError):
+with expect(device.FencedError):
     product(one)
 assert lease.devices == []
 lease.close()

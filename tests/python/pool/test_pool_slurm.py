@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from pool_daemon import Daemon, until
+from pool_daemon import PATIENCE_S, Daemon, until
 from pool_server import EVERYBODY, Manager
 from slurm_cluster import Cluster
 
@@ -26,12 +27,17 @@ pytestmark = [
 ]
 
 EXAMPLES = ROOT / "examples" / "slurm"
+DEVICES = {"a0/0", "a1/0", "a2/0"}
 # An unmodified program. Sums of whole numbers are exact in any order, and int() calls no library.
+# Its sessions stay open until the file GATE is there, or for two minutes if a test fails.
 PROGRAM = """
-import numpy as np
+import os, time, numpy as np
 a = np.arange(200 * 200).reshape(200, 200) % 13
 assert (a.astype(float) @ a.astype(float) == a @ a).all(), "a wrong product"
-print("right")
+print("right", flush=True)
+end = time.monotonic() + 120
+while not os.path.exists(os.environ.get("GATE", "/")) and time.monotonic() < end:
+    time.sleep(0.05)
 """
 
 
@@ -47,9 +53,28 @@ class Site(NamedTuple):
         rows = self.client.pages("/v1/leases", "leases")
         return [r for r in rows if r["state"] == "held" and r["id"].startswith(prefix)]
 
-    def free_devices(self) -> int:
-        rows = self.client.pages("/v1/devices", "devices")
-        return sum(r["allocation"] == "free" and r["health"] == "ok" for r in rows)
+    def devices(self) -> dict[str, Any]:
+        return {row["id"]: row for row in self.client.pages("/v1/devices", "devices")}
+
+    def free(self) -> set[str]:
+        rows = self.devices().items()
+        return {name for name, r in rows if r["allocation"] == "free" and r["health"] == "ok"}
+
+    def used(self) -> set[str]:
+        """Returns the devices on which programs have sessions, as their daemons report."""
+        return {name for name, row in self.devices().items() if row["sessions"]}
+
+    def lease_of(self, job: int, count: int = 1) -> Any:
+        """Waits for the job's lease, and checks that no other devices are taken."""
+        (lease,) = until(lambda: self.held(f"slurm.test.{job}."), self.cluster.logs())
+        taken = set(lease["devices"])
+        assert len(taken) == count and taken <= DEVICES
+        rows = self.devices()
+        assert {name: rows[name]["leases"] for name in DEVICES} == {
+            name: [lease["id"]] if name in taken else [] for name in DEVICES
+        }
+        assert self.free() == DEVICES - taken
+        return lease
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +94,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, native: paths.Native) -> Iter
     )
     launcher.chmod(0o755)
     settings = f"OUTBOARD_POOL={manager.url}\nOUTBOARD={launcher}\n"
-    cluster = Cluster(folder / "c", settings, licenses=3)
+    cluster = Cluster(folder / "c", settings, licenses=3, nodes=17)
     yield Site(cluster, manager, manager.local(), daemons, f"{launcher} run", folder / "slow")
     for row in cluster.said("squeue", "-h", "-o", "%A").split():
         cluster.said("scancel", row)
@@ -83,9 +108,33 @@ def site(tmp_path_factory: pytest.TempPathFactory, native: paths.Native) -> Iter
 def until_released(site: Site, since: float | None = None) -> None:
     """`since`: time.monotonic() of what ended the job; the time after that is printed."""
     until(lambda: not site.held(), "the leases of jobs are over", 30)
-    until(lambda: site.free_devices() == 3, "all devices are free", 30)
+    until(lambda: site.free() == DEVICES, "all devices are free", 30)
     if since is not None:
         print(f"all devices are free after {time.monotonic() - since:.2f} s")
+    until(lambda: not site.used(), "no session is left", 30)
+
+
+class Work:
+    """A job whose program has computed and keeps its session. Then the job's script goes on."""
+
+    def __init__(self, site: Site, folder: Path, then: str, *options: str, first: str = "") -> None:
+        """`first`, `then`: parts of the script before and after that."""
+        program = folder / "program.py"
+        program.write_text(PROGRAM)
+        self.site, self.end, self.gate = site, folder / "end", folder / "gate"
+        script = (
+            f"{first}\n{site.run} --mode remote -- {sys.executable} {program} &\n"
+            f"until [ -e {self.end} ]; do sleep 0.1; done\n{then}"
+        )
+        words = ("--licenses=accelerator", *options)
+        self.job = site.cluster.submit(script, *words, GATE=str(self.gate))
+        self.lease = site.lease_of(self.job)
+        until(lambda: site.used() == set(self.lease["devices"]), "it uses its device, and no other")
+        assert "right\n" in site.cluster.output(self.job)
+
+    def until_released(self, since: float) -> None:
+        until_released(self.site, since)
+        self.gate.touch()  # ends what is left of the program
 
 
 def test_a_job_computes_on_its_accelerators(site: Site, tmp_path: Path) -> None:
@@ -96,13 +145,14 @@ def test_a_job_computes_on_its_accelerators(site: Site, tmp_path: Path) -> None:
     script = (
         f"echo lease $OUTBOARD_LEASE\n"
         f"{site.run} --mode remote --devices always:2 --report json:{report} -- "
-        f"{sys.executable} {program}\nsleep 2"
+        f"{sys.executable} {program}"
     )
-    job = site.cluster.submit(script, "--licenses=accelerator:2")
-    until(lambda: site.held(), f"the job has a lease; {site.cluster.logs()}")
-    (lease,) = site.held()
-    assert lease["id"] == f"slurm.test.{job}.0"
-    assert (len(lease["devices"]), lease["holder"]) == (2, "loopback")
+    gate = tmp_path / "gate"
+    job = site.cluster.submit(script, "--licenses=accelerator:2", GATE=str(gate))
+    lease = site.lease_of(job, 2)
+    assert (lease["id"], lease["holder"]) == (f"slurm.test.{job}.0", "loopback")
+    until(lambda: site.used() == set(lease["devices"]), "it uses both, and no other")
+    gate.touch()
     site.cluster.wait_for(job, "COMPLETED")
     said = site.cluster.output(job)
     assert said == f"lease {lease['id']}\nright\n"
@@ -118,62 +168,106 @@ def test_a_job_without_accelerators_has_no_lease(site: Site) -> None:
     assert not site.held()
 
 
+def test_the_numpy_job_of_the_examples(site: Site, tmp_path: Path) -> None:
+    """The example as it is: PATH leads to `outboard`, and to a python3 with NumPy."""
+    (tmp_path / "products.py").write_text(PROGRAM)
+    python = tmp_path / "python3"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    launcher = Path(site.run.removesuffix(" run"))
+    path = f"{tmp_path}:{launcher.parent}:{site.cluster.environment['PATH']}"
+    gate = tmp_path / "gate"
+    words = ("sbatch", "--parsable", f"--output={site.cluster.folder}/%j.out")
+    words += (f"--chdir={tmp_path}", str(EXAMPLES / "numpy_job.sh"))
+    variables = {"PATH": path, "GATE": str(gate), "OUTBOARD_MODE": "remote"}
+    job = int(site.cluster.said(*words, **variables))
+    lease = site.lease_of(job, 2)
+    # With the measured rates of this machine, it may use one of its two devices.
+    used = until(site.used, f"the job computes; {site.cluster.output(job)}")
+    assert used <= set(lease["devices"])
+    gate.touch()
+    site.cluster.wait_for(job, "COMPLETED")
+    said = site.cluster.output(job)
+    assert said.startswith("right\n")
+    (row,) = re.findall(r"^ *dgemm +(\d+) +(\d+)", said, re.MULTILINE)
+    assert row == ("1", "1"), said  # calls, and those that went out
+    until_released(site)
+
+
+@pytest.mark.parametrize(("nodes", "part"), [(8, "0.125"), (16, "0.0625")])
 def test_a_job_brings_its_accelerator_along(
-    site: Site, tmp_path: Path, native: paths.Native
+    nodes: int, part: str, site: Site, tmp_path: Path
 ) -> None:
-    """The example, with this site's names."""
-    program = tmp_path / "program.py"
+    """The example, with this site's names, and with both ratios that its comment names."""
+    program, gate = tmp_path / "program.py", tmp_path / "gate"
     program.write_text(PROGRAM)
     script = (EXAMPLES / "ratio_job.sh").read_text()
+    assert "for 1:16, --nodes=16 and --shared 0.0625" in script
     for shown, here in (
+        (" --nodes=8 ", f" --nodes={nodes} "),
+        ("--shared 0.125 ", f"--shared {part} "),
         ("https://pool.example.org:7780", site.manager.url),
         ("--key /etc/outboard/keys/node --listen 0.0.0.0:7770", "--listen 127.0.0.1:0 --name het"),
         (" outboard ", f" {site.run.removesuffix(' run')} "),
-        ("--wait 1m", f"--wait 1m --kind cpu --mode remote --report json:{tmp_path}/report.$$"),
+        ("--wait 1m", "--wait 1m --kind cpu --mode remote"),
         ("./solver", f"{sys.executable} {program}"),
     ):
         assert shown in script
         script = script.replace(shown, here)
     file = tmp_path / "job.sh"
     file.write_text(script)
-    others = site.client.ask("PUT", "/v1/leases/others", {"count": 3, "ttl_s": 300, "wait_s": 5})
-    assert others["state"] == "held"  # so the job has only its own
+    others = f"others{nodes}"
+    held = site.client.ask("PUT", f"/v1/leases/{others}", {"count": 3, "ttl_s": 300, "wait_s": 5})
+    assert held["state"] == "held"  # so the job has only its own
     words = ("sbatch", "--parsable", f"--output={site.cluster.folder}/%j.out", str(file))
-    job = int(site.cluster.said(*words).split(";")[0])
+    job = int(site.cluster.said(*words, GATE=str(gate)).split(";")[0])
+    # All tasks have a part of the device at once.
+    until(
+        lambda: site.devices().get("het/0", {}).get("sessions") == nodes,
+        f"{nodes} tasks compute; {site.cluster.output(job)}",
+        2 * PATIENCE_S,
+    )
+    assert site.used() == {"het/0"}
+    tasks = [row for row in site.held("") if row["id"] != others]
+    assert [(row["devices"], row["exclusive"]) for row in tasks] == nodes * [(["het/0"], False)]
+    gate.touch()
     site.cluster.wait_for(job, "COMPLETED", "FAILED")
-    assert site.cluster.output(job).count("right\n") == 8, site.cluster.output(job)
+    assert site.cluster.output(job).count("right\n") == nodes, site.cluster.output(job)
     assert site.cluster.state(job) == "COMPLETED"
-    site.client.ask("DELETE", "/v1/leases/others")
+    site.client.ask("DELETE", f"/v1/leases/{others}")
     until_released(site)
 
 
 def test_licences_are_counted(site: Site) -> None:
     first = site.cluster.submit("sleep 300", "--licenses=accelerator:2")
     site.cluster.wait_for(first, "RUNNING")
+    lease = site.lease_of(first, 2)
     second = site.cluster.submit("echo second", "--licenses=accelerator:2")
     until(
         lambda: "Licenses" in site.cluster.said("squeue", "-h", "-j", str(second), "-o", "%r"),
         "the second waits for licences",
     )
+    assert site.held() == [lease]
     site.cluster.said("scancel", str(first))
     site.cluster.wait_for(second, "COMPLETED")
     until_released(site)
 
 
 @pytest.mark.parametrize("how", ["scancel", "exit", "crash", "kill"])
-def test_however_a_job_ends_its_devices_are_free(how: str, site: Site) -> None:
-    ends = {"exit": "exit 3", "crash": "kill -SEGV $$"}.get(how, "sleep 300")
-    job = site.cluster.submit(f"sleep 1; {ends}", "--licenses=accelerator")
-    until(lambda: site.held(f"slurm.test.{job}."), f"it has a lease; {site.cluster.logs()}")
-    if how in ("scancel", "kill"):
-        site.cluster.wait_for(job, "RUNNING")
-    ended = time.monotonic() if how in ("scancel", "kill") else None
+def test_however_a_job_ends_its_devices_are_free(how: str, site: Site, tmp_path: Path) -> None:
+    then = {"exit": "exit 3", "crash": "kill -SEGV $$"}.get(how, "exit 0")
+    work = Work(site, tmp_path, then)
+    ended = time.monotonic()
     if how == "scancel":
-        site.cluster.said("scancel", str(job))
+        site.cluster.said("scancel", str(work.job))
     elif how == "kill":
-        site.cluster.said("scancel", "--full", "--signal=KILL", str(job))
-    until_released(site, ended)
-    until(lambda: site.cluster.state(job) not in ("RUNNING", "PENDING", "COMPLETING"), "it ends")
+        site.cluster.said("scancel", "--full", "--signal=KILL", str(work.job))
+    else:
+        work.end.touch()
+    work.until_released(ended)
+    until(lambda: site.cluster.state(work.job) not in ("RUNNING", "COMPLETING"), "it ends")
+    state = "FAILED" if how in ("exit", "crash") else "CANCELLED"
+    assert site.cluster.state(work.job) == state
 
 
 def test_a_job_cancelled_during_its_prolog_keeps_nothing(site: Site) -> None:
@@ -187,27 +281,26 @@ def test_a_job_cancelled_during_its_prolog_keeps_nothing(site: Site) -> None:
     assert site.cluster.output(job) == ""
 
 
-def test_a_requeued_job_gets_another_lease(site: Site) -> None:
-    script = "echo $OUTBOARD_LEASE; [ ${SLURM_RESTART_COUNT:-0} = 0 ] || exit 0; sleep 300"
-    job = site.cluster.submit(script, "--licenses=accelerator", "--requeue")
-    until(lambda: site.cluster.output(job), "it runs")
-    assert [row["id"] for row in site.held()] == [f"slurm.test.{job}.0"]
+def test_a_requeued_job_gets_another_lease(site: Site, tmp_path: Path) -> None:
+    first = "echo $OUTBOARD_LEASE; [ ${SLURM_RESTART_COUNT:-0} = 0 ] || exit 0"
+    work = Work(site, tmp_path, "exit 0", "--requeue", first=first)
+    assert work.lease["id"] == f"slurm.test.{work.job}.0"
     requeued = time.monotonic()
-    site.cluster.said("scontrol", "requeue", str(job))
-    until_released(site, requeued)
-    site.cluster.start_requeued(job)
-    site.cluster.wait_for(job, "COMPLETED")
-    assert site.cluster.output(job).split("\n")[-2:] == [f"slurm.test.{job}.1", ""]
+    site.cluster.said("scontrol", "requeue", str(work.job))
+    work.until_released(requeued)
+    site.cluster.start_requeued(work.job)
+    site.cluster.wait_for(work.job, "COMPLETED")
+    assert site.cluster.output(work.job).split("\n")[-2:] == [f"slurm.test.{work.job}.1", ""]
     until_released(site)
 
 
-def test_a_node_that_fails_frees_the_devices_of_its_jobs(site: Site) -> None:
-    job = site.cluster.submit("sleep 300", "--licenses=accelerator", "--no-requeue", "-w", "n2")
-    until(lambda: site.held(f"slurm.test.{job}."), "it has a lease")
+def test_a_node_that_fails_frees_the_devices_of_its_jobs(site: Site, tmp_path: Path) -> None:
+    work = Work(site, tmp_path, "exit 0", "--no-requeue", "-w", "n2")
     site.cluster.kill("n2")
     failed = time.monotonic()
     site.cluster.said("scontrol", "update", "NodeName=n2", "State=DOWN", "Reason=test")
-    until_released(site, failed)
+    work.until_released(failed)
+    work.end.touch()  # ends the script, which has outlived its slurmd
     site.cluster.start_node("n2")
     until(lambda: site.cluster.resumed("n2"), "the node is in service again")
 
@@ -222,7 +315,7 @@ def test_without_free_devices_a_job_waits_in_the_queue(site: Site) -> None:
     assert site.cluster.output(job) == ""
     assert not site.held()
     site.client.ask("DELETE", "/v1/leases/all")
-    until(lambda: site.free_devices() == 3, "they are free")
+    until(lambda: site.free() == DEVICES, "they are free")
     site.cluster.start_requeued(job)
     site.cluster.wait_for(job, "COMPLETED")
     assert site.cluster.output(job) == "ran\n"
