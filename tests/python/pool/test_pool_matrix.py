@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from pool_commands import fresh_seed
@@ -96,7 +97,7 @@ class Pauses(threading.Thread):
         last: dict[str, tuple[int, float]] = {}
         while not self._ended.wait(0.05):
             now = time.monotonic()
-            for name, program in self._programs.items():
+            for name, program in list(self._programs.items()):
                 with contextlib.suppress(OSError, AssertionError):
                     calls = program.counted("remote") + program.counted("local_calls")
                     if calls != last.get(name, (-1, now))[0]:
@@ -145,6 +146,14 @@ class Load:
         words = ["run", "--pool", self.hosts.manager.url, "--accelerators", "1", "--wait", "60s"]
         words += ["--mode", "remote", "--"]
         self.programs["static"] = self._worker("static", command_line(*words))
+
+    def lease_of_program(self) -> str:
+        """Returns the lease that `outboard run` holds for its program."""
+        pid = self.programs["static"].process.pid
+        child = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0]
+        variables = Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
+        (lease,) = [v.partition(b"=")[2] for v in variables if v.startswith(b"OUTBOARD_LEASE=")]
+        return lease.decode()
 
     def _run_jobs(self) -> None:
         """Runs jobs one after the other, with one or two devices each."""
@@ -296,10 +305,15 @@ def restart_daemon(site: Site) -> None:
 
 
 def kill_run(site: Site) -> None:
-    """`outboard run` alone dies. Its program goes on, until its lease is over at the latest."""
-    program = site.load.programs["static"]
+    """`outboard run` alone dies, and nobody renews its lease. The program goes on to the end of its
+    input."""
+    lease = site.load.lease_of_program()
+    program = site.load.programs.pop("static")
     program.process.kill()
     program.process.wait()
+    begin = time.monotonic()
+    until(lambda: site.hosts.lease(lease)["state"] == "over", "its lease is over", 200)
+    print(f"the lease of a dead `outboard run` is over after {time.monotonic() - begin:.0f} s")
     site.load.start_program()
 
 
@@ -316,7 +330,7 @@ def kill_grower(site: Site) -> None:
         )  # fmt: skip
 
 
-DEATHS = [kill_manager, restart_manager, kill_daemon, restart_daemon, kill_run, kill_grower]
+DEATHS = [kill_manager, restart_manager, kill_daemon, restart_daemon, kill_grower]
 
 
 @pytest.mark.parametrize("turn", range(4))
@@ -325,6 +339,12 @@ def test_a_death(death: Callable[[Site], None], turn: int, site: Site) -> None:
     """At four random moments: a holder is idle, asks, computes or gives back."""
     with site.disturbed(f"{death.__name__}, {turn}"):
         death(site)
+
+
+def test_the_death_of_outboard_run(site: Site) -> None:
+    """Only once: its device is free after the lease time of 120 s."""
+    with site.disturbed("kill_run"):
+        kill_run(site)
 
 
 @pytest.mark.parametrize("seconds", [3, 15, 40])
