@@ -209,7 +209,7 @@ void declare_pool(CLI::App& app, Options& options) {
   app.add_option("--self-test-time", options.self_test_seconds,
                  "With --pool: test a device that is broken every so many seconds; after three "
                  "tests with right results the manager offers it again.")
-      ->check(seconds_up_to(1e6))
+      ->check(CLI::Range(0.1, 1e6))
       ->capture_default_str();
   app.add_option("--without-lease", options.without_lease,
                  "With --pool: refuse clients that have no lease, or (idle) serve them while no "

@@ -74,16 +74,16 @@ Result<std::unique_ptr<PoolMembership>> PoolMembership::create(
                       security->name() + "); leave it out");
   }
   std::string name = name_of(options, security.get());
-  daemon::LeaseGate::Config gate{
+  const daemon::LeaseGate::Config gate{
       .daemon = name,
       .devices = gated(name, devices),
       .grace_ms = static_cast<std::int64_t>(options.manager_grace_seconds * 1e3)};
-  return std::unique_ptr<PoolMembership>(new PoolMembership(
-      options, std::move(name), std::move(gate), std::move(managers), std::move(security)));
+  return std::unique_ptr<PoolMembership>(
+      new PoolMembership(options, std::move(name), gate, std::move(managers), std::move(security)));
 }
 
 PoolMembership::PoolMembership(const Options& options, std::string name,
-                               daemon::LeaseGate::Config gate,
+                               const daemon::LeaseGate::Config& gate,
                                std::vector<pool::ManagerAddress> managers,
                                std::shared_ptr<const transport::Security> security)
     : options_(options),
@@ -91,7 +91,7 @@ PoolMembership::PoolMembership(const Options& options, std::string name,
       devices_(gate.devices),
       managers_(std::move(managers)),
       security_(std::move(security)),
-      leases_(std::move(gate), options.pool_url,
+      leases_(gate, options.pool_url,
               options.without_lease == "idle" ? daemon::WithoutLease::idle
                                               : daemon::WithoutLease::refuse) {}
 

@@ -30,7 +30,7 @@ class PoolMembership {
   std::unique_ptr<daemon::PoolAgent> join(daemon::Server& server);
 
  private:
-  PoolMembership(const Options& options, std::string name, daemon::LeaseGate::Config gate,
+  PoolMembership(const Options& options, std::string name, const daemon::LeaseGate::Config& gate,
                  std::vector<pool::ManagerAddress> managers,
                  std::shared_ptr<const transport::Security> security);
 

@@ -120,12 +120,14 @@ TEST_F(DeviceHealthTest, ATestThatFailsIsFatal) {
   EXPECT_FALSE(health->report(1).fatal);
 }
 
-TEST_F(DeviceHealthTest, ADeviceThatCannotBeTestedIsNotFatal) {
+TEST_F(DeviceHealthTest, ADeviceThatCannotBeTestedIsNotFatalAndTestedAgain) {
   verdict_ = Verdict::unknown;
   const auto health = watch(0ms);
   fail();
+  ASSERT_TRUE(eventually(*health, [&](const auto&) { return tests_ >= 3; }));
   health->set_broken(0, true);
-  ASSERT_TRUE(eventually(*health, [&](const auto&) { return tests_ >= 5; }));
+  const int before = tests_;
+  ASSERT_TRUE(eventually(*health, [&](const auto&) { return tests_ >= before + 5; }));
   EXPECT_FALSE(health->report(0).fatal);
   EXPECT_EQ(health->report(0).self_tests_ok, 0u);
 }
@@ -157,6 +159,41 @@ TEST_F(DeviceHealthTest, AMendedDeviceBeginsAnew) {
   const DeviceHealth::Report report = health->report(0);
   EXPECT_FALSE(report.fatal);
   EXPECT_EQ(report.failed_sessions, 0u);
+}
+
+TEST_F(DeviceHealthTest, ATestThatBeganBeforeTheMendingIsNotCounted) {
+  verdict_ = Verdict::wrong;
+  hangs_ = true;
+  const auto health = watch(0ms);
+  health->set_broken(0, true);
+  ASSERT_TRUE(eventually(*health, [&](const auto&) { return tests_ == 1; }));
+  health->set_broken(0, false);
+  hangs_ = false;
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_FALSE(health->report(0).fatal);
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_EQ(tests_, 1);
+}
+
+TEST_F(DeviceHealthTest, AnIsolatedDeviceIsFatalAfterTwoTests) {
+  Leases leases({.daemon = "n1", .devices = {{"n1/0", 1 << 20, true}}}, "url",
+                WithoutLease::refuse);
+  DeviceHealth health(leases, {{"n1/0"},
+                               [this](std::size_t, const auto&) {
+                                 const bool first = ++tests_ % 2 == 1;
+                                 return SelfTest{first ? Verdict::wrong : verdict_.load(), "x"};
+                               },
+                               0ms});
+  leases.errors(0).note(LeaseSessionId{1}, kDeviceError, DeviceErrors::Clock::now());
+  ASSERT_TRUE(eventually(health, [&](const auto&) { return tests_ == 2; }));
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_FALSE(health.report(0).fatal);
+    std::this_thread::sleep_for(1ms);
+  }
+  verdict_ = Verdict::wrong;
+  leases.errors(0).note(LeaseSessionId{1}, kDeviceError, DeviceErrors::Clock::now());
+  EXPECT_TRUE(eventually(health, [](const auto& report) { return report.fatal; }));
 }
 
 TEST_F(DeviceHealthTest, ItsEndDoesNotWaitForADeviceThatHangs) {

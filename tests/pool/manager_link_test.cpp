@@ -239,10 +239,11 @@ TEST(Problem, IsReadFromAnswers) {
 
 TEST(Bodies, AreWrittenAsTheManagerReadsThem) {
   const Use use{.received_bytes = 1, .sent_bytes = 2, .compute_ns = 3, .waited_ns = 4};
-  const Heartbeat beat{"i", 3, 4, {{"n/0", 5, {{6, true}}, 7, {{8, use}}}}, 0.5};
+  const Heartbeat beat{"i", 3, 4, {{"n/0", 5, {{6, true}}, 7, {{8, use}}, 9, true, 10}}, 0.5};
   EXPECT_EQ(to_json(beat),
             R"({"instance":"i","seq":3,"rev":4,"devices":[{"id":"n/0","floor":5,)"
-            R"("memory_used_bytes":7,"sessions":[{"epoch":6,"busy":true}],"uses":[{"epoch":8,)"
+            R"("failed_sessions":9,"fatal":true,"self_tests_ok":10,"memory_used_bytes":7,)"
+            R"("sessions":[{"epoch":6,"busy":true}],"uses":[{"epoch":8,)"
             R"("compute_ns":3,"waited_ns":4,"bytes_in":1,"bytes_out":2}]}],"wait_s":0.5})");
   const Registration about{
       "i", {{"n/0", "cpu", "a \"b\"\n", 1, 2.5, 3}}, {8}, {"127.0.0.1:1"}, "m", {{"rack", "r7"}}};
@@ -256,12 +257,14 @@ TEST(Bodies, AreRead) {
   const auto registered = read_registered(
       R"({"now_ms":5,"rev":6,"pool":"p","keys":[{"kid":"k","der":"AAE="}],"heartbeat_s":2.0,)"
       R"("devices":[{"id":"n/0","floor":7,"leases":[{"epoch":8,"end_ms":9,"memory_bytes":10,)"
-      R"("share":11,"more":null}]}],"more":[]})");
+      R"("share":11,"more":null}],"closed":true,"broken":true}],"more":[]})");
   ASSERT_TRUE(registered.ok()) << registered.status().message();
   EXPECT_EQ(registered->pool, "p");
   EXPECT_EQ(registered->keys.at(0).der, std::string("\0\1", 2));
   EXPECT_EQ(registered->state.rev, 6);
   EXPECT_EQ(registered->state.devices.at(0).leases.at(0).end_ms, 9);
+  EXPECT_TRUE(registered->state.devices.at(0).closed);
+  EXPECT_TRUE(registered->state.devices.at(0).broken);
   const auto lease =
       read_lease(R"({"state":"held","now_ms":1,"end_ms":2,"handles":[{"device":"n/0","daemon":"n",)"
                  R"("addresses":["a:1"],"machine":"m","epoch":3,"token":"t"}]})");

@@ -173,7 +173,7 @@ MAX_STREAMS = settings_table.row("streams").max
 )
 @click.option(
     "--self-test-time",
-    type=values.Seconds(0, 1e6),
+    type=values.Seconds(0.1, 1e6),
     metavar="SECONDS",
     help="With --pool: test a device that is broken so often; three right results, and the manager "
     "offers it again.  [default: 60]",

@@ -322,10 +322,9 @@ class IsolatedKernels::Program final : public KernelProgram {
       return {Code::build_failed, "the compiler takes too long"};
     });
     if (!status.ok()) had_files = workers_->suspect(account_, *process) && process->ended();
-    if (status.code() == Code::device_error && process->ended()) {
-      return {Code::build_failed, "the compiler ended (" + process->how_it_ended() + ")"};
-    }
-    return status;
+    if (status.code() != Code::device_error) return status;
+    if (!process->ended()) return {Code::build_failed, status.message()};  // see fault_of()
+    return {Code::build_failed, "the compiler ended (" + process->how_it_ended() + ")"};
   }
 
   // A failure of a process that has ended is the kernel's, and so is a device error of a process

@@ -12,7 +12,7 @@ namespace {
 using Verdict = SelfTest::Verdict;
 
 // A device that is busy for longer could not be tested.
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kTestTimeout{10};
 
 }  // namespace
 
@@ -43,15 +43,18 @@ void DeviceHealth::set_broken(std::size_t device, bool broken) {
   const std::lock_guard lock(mutex_);
   Watched& watched = watched_[device];
   if (watched.broken == broken) return;
-  DeviceErrors& errors = leases_.errors(device);
+  ++watched.changes;
+  watched.broken = broken;
+  watched.tests_ok = 0;
   if (broken) {
-    watched.broken = true;
-    watched.tests_ok = 0;
     watched.last_test = Clock::now();
-  } else {
-    errors.forget();
-    watched = {.noted = errors.noted()};
+    return;
   }
+  DeviceErrors& errors = leases_.errors(device);
+  errors.forget();
+  watched.fatal = false;
+  watched.noted = errors.noted();
+  watched.last_test = Clock::time_point::min();
 }
 
 bool DeviceHealth::is_due(std::size_t device, Clock::time_point now) const {
@@ -73,39 +76,44 @@ void DeviceHealth::run() {
       changed_.wait(lock);  // for the next report, or the end
       continue;
     }
-    watched_[*next].noted = leases_.errors(*next).noted();
+    const std::uint64_t changes = watched_[*next].changes;
+    const std::uint64_t noted = leases_.errors(*next).noted();
     lock.unlock();
-    test(*next);
+    const SelfTest result = test(*next);
     lock.lock();
-    watched_[*next].last_test = Clock::now();
+    Watched& watched = watched_[*next];
+    watched.last_test = Clock::now();
+    if (watched.changes != changes || result.verdict == Verdict::unknown) continue;
+    watched.noted = noted;
+    watched.fatal = result.verdict == Verdict::wrong;
+    if (watched.fatal) watched.tests_ok = 0;
+    if (!watched.fatal && watched.broken) ++watched.tests_ok;
   }
 }
 
-void DeviceHealth::test(std::size_t device) {
+SelfTest DeviceHealth::test(std::size_t device) {
   SelfTest result;
   try {
-    const auto began = Clock::now();
-    result = config_.test(device, [this, began] { return gives_up(began); });
+    const auto gives_up = [this, began = Clock::now()] { return this->gives_up(began); };
+    result = config_.test(device, gives_up);
+    // The process of the test may have been ended, for example because memory was short.
+    const bool again = result.verdict == Verdict::wrong && leases_.errors(device).isolated();
+    if (again) result = config_.test(device, gives_up);
   } catch (const std::exception& error) {  // most likely out of memory
-    result.why = error.what();
+    result = {Verdict::unknown, error.what()};
   }
   const std::string& name = config_.devices[device];
   if (result.verdict == Verdict::right) log::info("device " + name + ": self-test right");
   if (result.verdict == Verdict::wrong) log::warn("device " + name + ": self-test: " + result.why);
   if (result.verdict == Verdict::unknown) {
     log::info("device " + name + ": no self-test was possible: " + result.why);
-    return;
   }
-  const std::lock_guard lock(mutex_);
-  Watched& watched = watched_[device];
-  watched.fatal = result.verdict == Verdict::wrong;
-  if (watched.fatal) watched.tests_ok = 0;
-  if (!watched.fatal && watched.broken) ++watched.tests_ok;
+  return result;
 }
 
 bool DeviceHealth::gives_up(Clock::time_point began) {
   const std::lock_guard lock(mutex_);
-  return stopping_ || Clock::now() - began > kPatience;
+  return stopping_ || Clock::now() - began > kTestTimeout;
 }
 
 }  // namespace ob::daemon

@@ -54,13 +54,14 @@ class DeviceHealth {
     bool broken = false;
     bool fatal = false;
     std::uint64_t tests_ok = 0;
-    std::uint64_t noted = 0;                                 // errors before the last test
+    std::uint64_t noted = 0;    // errors before the last test that judged the device
+    std::uint64_t changes = 0;  // of `broken`
     Clock::time_point last_test = Clock::time_point::min();  // or when it broke
   };
 
   bool is_due(std::size_t device, Clock::time_point now) const;  // @pre mutex_ is held
   void run();
-  void test(std::size_t device);
+  SelfTest test(std::size_t device);
   bool gives_up(Clock::time_point began);
 
   Leases& leases_;

@@ -88,7 +88,9 @@ Status ClientConnection::submit(const Command& row, const QueueCommand& command)
   }
   const Status status = row.on_queue(client_, command);
   if (status.ok()) {
-    if (row.counts_on_device) queue.log->note(command.sequence());
+    if (row.counts_on_device) {
+      queue.log->note(command.sequence(), queue.holds.is_last(queue.submitted));
+    }
     return {};
   }
   if (status.code() == Code::protocol_error || status.code() == Code::connection_lost) {

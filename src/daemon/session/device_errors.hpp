@@ -34,10 +34,13 @@ class DeviceErrors {
   /// Notes a failure that a session is told of. Only a device_error is one of the device.
   void note(LeaseSessionId session, const Status& failure, Clock::time_point now) {
     if (failure.code() != Code::device_error) return;
-    const std::lock_guard lock(mutex_);
-    ++noted_;
-    forget_old(now);
-    const bool is_first = sessions_.insert_or_assign(session, now).second;
+    bool is_first = false;
+    {
+      const std::lock_guard lock(mutex_);
+      ++noted_;
+      forget_old(now);
+      is_first = sessions_.insert_or_assign(session, now).second;
+    }
     if (is_first) log::warn("device " + device_ + " has failed: " + failure.message());
   }
 
@@ -48,6 +51,7 @@ class DeviceErrors {
     return isolated_ ? 0 : sessions_.size();
   }
 
+  bool isolated() const noexcept { return isolated_; }
   /// Forgets the sessions so far.
   void forget() {
     const std::lock_guard lock(mutex_);

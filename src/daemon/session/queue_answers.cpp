@@ -21,7 +21,7 @@ wire::Outcome QueueAnswer::outcome(const QueueReport& report) const {
   outcome.plan_ns = report.plan_ns;
   outcome.waited_ns = report.waited_ns;
   outcome.credits = grant(*queue, command);
-  queue->note_told(first);
+  queue->note_told(first, outcome.failed_sequence);
   return outcome;
 }
 

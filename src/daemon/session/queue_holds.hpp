@@ -19,6 +19,12 @@ class QueueHolds {
   void add(std::uint64_t command, std::shared_ptr<const Gate> gate) {
     const std::lock_guard lock(mutex_);
     holds_.emplace_back(command, std::move(gate));
+    last_ = command;
+  }
+  /// True if this command waits, or waited, at the gate that was added last.
+  bool is_last(std::uint64_t command) const {
+    const std::lock_guard lock(mutex_);
+    return command == last_;
   }
   /// Returns the first command that waits at a closed gate; kNone if none does.
   std::uint64_t first() const {
@@ -32,6 +38,7 @@ class QueueHolds {
  private:
   mutable std::mutex mutex_;
   mutable std::deque<std::pair<std::uint64_t, std::shared_ptr<const Gate>>> holds_;
+  std::uint64_t last_ = kNone;
 };
 
 }  // namespace ob::daemon

@@ -102,7 +102,7 @@ Status Session::create_queue(QueueId id, const void* owner) {
   queue->thread = std::move(thread).value();
   const auto made = device_.create_queue(account_);
   if (!made.ok()) {
-    queue->note_told(made.status());
+    queue->note_told(made.status(), 0);
     return made.status();
   }
   queue->local = *made;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "base/ids.hpp"
 #include "base/status.hpp"
@@ -34,6 +35,7 @@ struct SessionQueue {
   /// of the commands on the device; the writer's blocks use it, too
   std::shared_ptr<CommandLog> log = std::make_shared<CommandLog>();
   std::shared_ptr<DaemonCounters> counters;     ///< nullptr: nobody counts
+  std::uint64_t told_sequence = 0;              ///< the last one of note_told()
   std::shared_ptr<const SessionErrors> errors;  ///< nullptr: the daemon is in no pool
   std::unique_ptr<StagedWriter> writer;         ///< if the host cannot see the device's memory
   std::shared_ptr<Gate> last_transfer;          ///< opens with the last send or receive; or nullptr
@@ -49,11 +51,14 @@ struct SessionQueue {
     while (known < command && !reached.compare_exchange_weak(known, command)) {
     }
   }
-  /// Notes a failure that the client is told of.   Threads: any
-  void note_told(const Status& told) const {
+  /// Notes a failure that the client is told of, and the first time also that of the device.
+  /// @param sequence of the command that failed; 0: there was none yet
+  /// Threads: the queue's answers; before its first command, any
+  void note_told(const Status& told, std::uint64_t sequence) {
     if (told.ok()) return;
     if (counters != nullptr) counters->failed_answers.add(told.code());
-    if (errors != nullptr) errors->note(told);
+    const bool is_new = sequence == 0 || std::exchange(told_sequence, sequence) != sequence;
+    if (errors != nullptr && is_new && !log->failed_outside()) errors->note(told);
   }
   void fail(const Status& status, std::uint64_t sequence) {
     failure = status;

@@ -96,7 +96,7 @@ void send_staged(const QueueAnswer& answer, StagedReader& reader, wire::Outcome 
   (void)answer.channel->replies().send_in_parts([&](session::MessageSender& sender) {
     const auto begin = [&](const Status& had) {
       if (!had.ok()) {
-        answer.queue->note_told(had);
+        answer.queue->note_told(had, answer.sequence);
         outcome.code = had.code();
         outcome.message = had.message();
         outcome.failed_sequence = answer.sequence;

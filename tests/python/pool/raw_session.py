@@ -14,7 +14,7 @@ from pool_daemon import LEASE_VERSION, NO_SESSION, PATIENCE_S, connect
 from outboard.doctor import wire
 
 CREATE_QUEUE, ALLOCATE, CALL, SYNCHRONIZE, PING, GOODBYE, MARK = 2, 4, 10, 16, 17, 18, 31
-OPEN_MAILBOX, CONNECT_PEER, SEND, RECEIVE, JOIN_PEER = 22, 24, 26, 27, 28
+OPEN_MAILBOX, CONNECT_PEER, SEND, RECEIVE, JOIN_PEER, HOLD, RELEASE = 22, 24, 26, 27, 28, 36, 37
 WELCOME, REFUSED, DONE, PONG, FAILED = 64, 65, 68, 70, 71
 JOINED, MAILBOX, PEER, RECEIVED, REACHED = 73, 74, 75, 76, 78
 EIGHT_BYTES = struct.pack("<QIBB2xQQQ", 0, 1, 0, 1, 8, 1, 8)  # the region at a buffer's beginning
@@ -79,6 +79,14 @@ class RawSession:
         """Waits for all commands. Returns the code of the first that failed, or 0."""
         self.command(SYNCHRONIZE)
         return self.answer(DONE)[0]
+
+    def hold(self, gate: int) -> None:
+        """Lets the queue wait for release()."""
+        self.command(HOLD, struct.pack("<Q", gate))
+
+    def release(self, gate: int, code: int) -> None:
+        """Lets the command that holds the queue end with this code."""
+        self.command(RELEASE, struct.pack("<QB7x", gate, code), in_queue=False)
 
     def open_mailbox(self) -> bytes:
         """Returns its access key."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from pool_daemon import BUSY, hello, until
+from raw_session import RawSession
 from test_pool_enforced import make_pool
 
 from outboard import paths
@@ -21,6 +22,7 @@ pytestmark = pytest.mark.end_to_end
 
 # Of tests of a broken device. With the default the tests would take minutes.
 QUICK = ("--self-test-time", "0.3")
+DEVICE_ERROR = 9
 # Of a device for all clients, whose errors are the device's own.
 SHARED = ("--isolation", "none")
 
@@ -75,6 +77,7 @@ def test_an_error_breaks_no_device_that_passes_its_test(
     program = site.pool.worker(native, tmp_path / "x", "x")
     until(lambda: "self-test right" in site.log(), "the device is tested")
     assert "has failed: this call fails" in site.log()
+    time.sleep(3)  # more than a heartbeat
     program.expect_remote()
     assert site.health() == "ok"
     assert program.finish() > 0  # no result was wrong
@@ -170,6 +173,20 @@ def test_an_administrator_clears_it(
     assert "an administrator must clear it" in site.device()["why"]
 
 
+def test_a_client_cannot_say_that_a_device_has_failed(make: Callable[..., Site]) -> None:
+    """An error that came from outside is not the device's: here, of what a queue has waited for."""
+    site = make(*SHARED)
+    token = site.pool.hold("x")["handles"][0]["token"]
+    for _ in range(4):
+        with RawSession(site.pool.daemon.address, token) as session:
+            session.hold(1)
+            session.release(1, DEVICE_ERROR)
+            assert session.synchronize() == DEVICE_ERROR
+    time.sleep(3)  # more than a heartbeat
+    assert site.health() == "ok"
+    assert "has failed" not in site.log()
+
+
 def executors(daemon: int) -> list[int]:
     """Returns the processes that compute for the clients of a daemon."""
     found = []
@@ -187,16 +204,16 @@ def test_no_client_can_break_a_device_for_others(
     site = make("--isolation", "session")
     site.pool.hold("victim", exclusive=False, share=500, memory_bytes=8 << 20)
     site.pool.hold("x", exclusive=False, share=500, memory_bytes=8 << 20)
-    before = set(executors(site.pool.daemon.process.pid))
+    victim = site.pool.worker(native, tmp_path / "victim", "victim")
+    victim.expect_remote()
+    spared = set(executors(site.pool.daemon.process.pid))
     programs = [site.pool.worker(native, tmp_path / f"x{i}", "x") for i in range(3)]
     for program in programs:
         program.expect_remote()
-    victim = site.pool.worker(native, tmp_path / "victim", "victim")
-    victim.expect_remote()
 
     def strike() -> bool:
         """Ends the process of the call that runs. Returns whether three sessions have lost one."""
-        struck = set(executors(site.pool.daemon.process.pid)) - before
+        struck = set(executors(site.pool.daemon.process.pid)) - spared
         for number in (signal.SIGSTOP, signal.SIGKILL):
             for one in struck:
                 with contextlib.suppress(ProcessLookupError):
@@ -208,6 +225,7 @@ def test_no_client_can_break_a_device_for_others(
     until(strike, "three sessions lost a process")
     time.sleep(3)  # more than a heartbeat
     assert site.health() == "ok"
+    assert victim.counted("fell_back") == 0
     for program in (*programs, victim):
         assert program.finish() > 0  # no result was wrong
     assert hello(site.pool.daemon.address, "")[0] != BUSY

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import select
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,8 @@ class Steps:
 
     def expect(self, word: str) -> None:
         assert self.process.stdout is not None and self.process.stderr is not None
+        ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE_S)
+        assert ready, f"the program does not say {word}"
         said = self.process.stdout.readline()
         assert said == word + "\n", (said, self.process.poll() and self.process.stderr.read())
 

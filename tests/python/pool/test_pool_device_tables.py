@@ -240,6 +240,18 @@ def test_self_tests_mend_again_after_a_day() -> None:
     assert pool.health() == "ok"
 
 
+def test_an_old_heartbeat_breaks_no_device_that_was_cleared() -> None:
+    """Its daemon has not heard that the errors which it tells are over."""
+    pool = Pool()
+    pool.beat(fatal=True)
+    before = pool.state.rev
+    pool.ask(ClearDevice("root", "n0/0"))
+    pool.beat(rev=before, fatal=True)
+    assert pool.health() == "ok"
+    pool.beat(fatal=True)
+    assert pool.health() == "broken"
+
+
 def test_a_broken_device_takes_no_other_out() -> None:
     pool = Pool(devices=2)
     reports = (DeviceReport("n0/0", 1, fatal=True), DeviceReport("n0/1", 1))

@@ -117,8 +117,9 @@ def test_a_fenced_session_cannot_be_joined(slow_pool: Pool) -> None:
     ):
         assert other.token == mine.token
         assert (mine.synchronize(), other.synchronize()) == (0, 0)
-        mine.allocate(1, BYTES)
-        mine.multiply(1, ORDER)
+        order = 700  # for 6.9 s
+        mine.allocate(1, 2 * 8 * order * order)
+        mine.multiply(1, order)
         slow_pool.holder.ask("DELETE", "/v1/leases/x")
         code, why = until(
             lambda: (got := hello(address, "", join=mine.token))[0] and got, "the end"

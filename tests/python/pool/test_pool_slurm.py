@@ -73,7 +73,7 @@ class Site(NamedTuple):
         assert {name: rows[name]["leases"] for name in DEVICES} == {
             name: [lease["id"]] if name in taken else [] for name in DEVICES
         }
-        assert self.free() == DEVICES - taken
+        until(lambda: self.free() == DEVICES - taken, "no other device is taken")
         return lease
 
 

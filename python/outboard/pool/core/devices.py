@@ -188,7 +188,8 @@ def _report(tx: Transaction, report: DeviceReport, rev: int) -> None:
             live.confirmed, live.lost = True, False
             index_device(state, report.id)
     if report.fatal or report.failed_sessions >= FAILED_SESSIONS:
-        if not state.devices[report.id].broken_ms:
+        # A daemon that has not heard of the end of the state broken tells of errors before it.
+        if not state.devices[report.id].broken_ms and rev >= live.mended_rev:
             _break(tx, report.id)
     elif state.devices[report.id].broken_ms and report.self_tests_ok >= SELF_TESTS:
         _mend(tx, report.id, by_admin=False)
@@ -211,6 +212,7 @@ def _mend(tx: Transaction, device: str, by_admin: bool) -> None:
     if record.stays_broken and not by_admin:
         return
     tx.put(replace(record, broken_ms=0, stays_broken=False))
+    tx.state.live_devices[device].mended_rev = tx.rev
     tx.desired_changed(record.daemon)
     index_device(tx.state, device)
 

@@ -165,6 +165,7 @@ class LiveDevice:
     share_left: int = WHOLE
     memory_left: int = 0
     uses: dict[int, LiveUse] = field(default_factory=dict)  # by epoch
+    mended_rev: int = 0  # the revision that ended the state broken; earlier errors are over
 
 
 @dataclass(slots=True)
