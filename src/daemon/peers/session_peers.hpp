@@ -22,7 +22,7 @@ class SessionPeers {
   /// @param host_memory of the session   @param threads of the session; each link takes one
   /// @param over see Mailbox
   SessionPeers(Device& device, std::shared_ptr<ResourceAccount> host_memory,
-               std::shared_ptr<ResourceAccount> threads, std::function<bool()> over)
+               std::shared_ptr<ResourceAccount> threads, std::function<bool()> over = {})
       : device_(device),
         host_memory_(std::move(host_memory)),
         threads_(std::move(threads)),

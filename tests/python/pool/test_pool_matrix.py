@@ -229,6 +229,7 @@ class Site:
     @contextlib.contextmanager
     def disturbed(self, what: str) -> Iterator[None]:
         """Begins at a random moment of the load. Afterwards all goes on."""
+        self.load.programs["static"].expect_remote()
         time.sleep(self.random.uniform(0, 1.5))
         pauses = Pauses(self.load.programs)
         pauses.start()
