@@ -306,12 +306,14 @@ def restart_daemon(site: Site) -> None:
 
 
 def kill_run(site: Site) -> None:
-    """`outboard run` alone dies, and nobody renews its lease. The program goes on to the end of its
-    input."""
+    """`outboard run` alone dies, and its program ends then. While that computes, it renews the
+    lease."""
     lease = site.load.lease_of_program()
     program = site.load.programs.pop("static")
     program.process.kill()
     program.process.wait()
+    assert program.process.stdin is not None
+    program.process.stdin.close()
     begin = time.monotonic()
     until(lambda: site.hosts.lease(lease)["state"] == "over", "its lease is over", 200)
     print(f"the lease of a dead `outboard run` is over after {time.monotonic() - begin:.0f} s")
