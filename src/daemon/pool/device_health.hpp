@@ -22,10 +22,11 @@ namespace ob::daemon {
 /// One thread makes the tests, because a device may let it wait.   Threads: any
 class DeviceHealth {
  public:
+  /// Makes a test of a device (ob::self_test).
+  using Test = std::function<SelfTest(std::size_t device, const std::function<bool()>& gives_up)>;
   struct Config {
     std::vector<std::string> devices;  ///< their names, for the log
-    /// Makes a test of a device (ob::self_test).
-    std::function<SelfTest(std::size_t device, const std::function<bool()>& gives_up)> test;
+    Test test;
     /// Between two tests of a device, and before the first one of a broken device.
     std::chrono::milliseconds interval{60'000};
   };

@@ -38,7 +38,6 @@ void log_end(LeaseSessionId session) {
 Leases::Leases(const LeaseGate::Config& gate, std::string url, WithoutLease without_lease)
     : url_(std::move(url)), without_lease_(without_lease), gate_(gate) {
   for (const GatedDevice& device : gate.devices) {
-    devices_.push_back(device.id);
     errors_.push_back(std::make_shared<DeviceErrors>(device.id, device.isolated));
   }
 }
@@ -96,7 +95,7 @@ Status Leases::check_join(const wire::Hello& hello, const SessionLease* lease) {
   if (!claims.ok()) return {};
   const LeaseAccount* const account = account_of(lease);
   if (account != nullptr && account->terms().epoch == claims->epoch &&
-      claims->device == devices_[lease->device()]) {
+      claims->device == errors_[lease->device()]->device()) {
     return {};
   }
   return {Code::denied,

@@ -97,7 +97,6 @@ class Leases {
 
   const std::string url_;
   const WithoutLease without_lease_;
-  std::vector<std::string> devices_;                   // the name of each device
   std::vector<std::shared_ptr<DeviceErrors>> errors_;  // of each device
   std::function<void()> end_sessions_ = [] {};
   std::mutex mutex_;  // guards all below

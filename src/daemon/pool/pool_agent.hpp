@@ -30,8 +30,7 @@ struct PoolNode {
   std::vector<pool::DeviceFacts> devices;
   /// Returns the memory that a device has in use [bytes]. Threads: the agent's
   std::function<std::uint64_t(std::size_t device)> memory_used;
-  /// Makes a self-test of a device (DeviceHealth::Config).
-  std::function<SelfTest(std::size_t device, const std::function<bool()>& gives_up)> self_test;
+  DeviceHealth::Test self_test;
   std::chrono::milliseconds self_test_interval{60'000};
 };
 

@@ -51,6 +51,7 @@ class DeviceErrors {
     return isolated_ ? 0 : sessions_.size();
   }
 
+  const std::string& device() const noexcept { return device_; }
   bool isolated() const noexcept { return isolated_; }
   /// Forgets the sessions so far.
   void forget() {
@@ -83,7 +84,7 @@ class SessionErrors {
       : device_(std::move(device)), session_(session) {}
 
   void note(const Status& failure) const {
-    if (!failure.ok()) device_->note(session_, failure, DeviceErrors::Clock::now());
+    device_->note(session_, failure, DeviceErrors::Clock::now());
   }
 
  private:
