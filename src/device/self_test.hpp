@@ -8,7 +8,7 @@
 
 namespace ob {
 
-/// What a self-test has shown.
+/// The result of a self-test.
 struct SelfTest {
   enum class Verdict : std::uint8_t {
     right,    ///< the device computed what it should
