@@ -196,18 +196,12 @@ def connect(
     return peer
 
 
-def hello(
-    address: str,
-    token: str,
-    version: int = LEASE_VERSION,
-    join: bytes = NO_SESSION,
-    key: Path | None = None,
-) -> tuple[int, str]:
+def hello(address: str, token: str, version: int = LEASE_VERSION, **how: Any) -> tuple[int, str]:
     """Presents tokens as connect() does. Returns 0, or the code and the words of the refusal.
 
     The code is CUT_OFF where a lease took the device between the arrival and the answer.
     """
-    with connect(address, token, version, join, key) as peer, peer.makefile("rb") as stream:
+    with connect(address, token, version, **how) as peer, peer.makefile("rb") as stream:
         head = stream.read(wire.HEADER.size)
         if not head:
             return CUT_OFF, "closed without an answer"

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pool_daemon import Daemon
 from pool_server import EVERYBODY, Manager
 
@@ -17,6 +18,13 @@ from outboard.pool.client import PoolClient
 
 sys.path.append(str(ROOT / "bench"))
 from outboard_bench.netns import Star, inside
+
+# The marks of tests with these hosts.
+MARKS = [
+    pytest.mark.end_to_end,
+    pytest.mark.slow,
+    pytest.mark.needs("ip", "nft", root=True),
+]
 
 
 class Hosts:

@@ -20,10 +20,10 @@ from outboard.pool.client import PoolError
 
 pytestmark = pytest.mark.end_to_end
 
-# Of tests of a broken device. With the default the tests would take minutes.
+# Broken devices are tested this often. With the default these tests would take minutes.
 QUICK = ("--self-test-time", "0.3")
 DEVICE_ERROR = 9
-# Of a device for all clients, whose errors are the device's own.
+# All clients share one process here, so that errors are the device's own.
 SHARED = ("--isolation", "none")
 
 
@@ -46,6 +46,14 @@ class Site:
 
     def log(self) -> str:
         return self._log.read_text()
+
+    def break_device(self, native: paths.Native, folder: Path) -> None:
+        """Lets a program of a lease, which is named as its folder, meet errors of the device."""
+        self.fail()
+        self.pool.hold(folder.name)
+        program = self.pool.worker(native, folder, folder.name)
+        until(lambda: self.health() == "broken", "the device is broken")
+        program.finish()
 
     def device(self, number: int = 0) -> Any:
         rows = self.pool.client.pages("/v1/devices", "devices")
@@ -107,11 +115,8 @@ def test_a_device_is_offered_again_after_three_tests(
     make: Callable[..., Site], tmp_path: Path, native: paths.Native
 ) -> None:
     site = make(*SHARED, *QUICK)
-    site.fail()
-    site.pool.hold("x")
-    program = site.pool.worker(native, tmp_path / "x", "x")
+    site.break_device(native, tmp_path / "x")
     until(lambda: site.log().count("self-test: this call fails") >= 3, "tests go on")
-    program.finish()
     assert site.health() == "broken"
     site.recover()
     site.pool.daemon.wait_until_free(site.pool.client)
@@ -138,11 +143,7 @@ def test_a_daemon_that_starts_again_tests_a_broken_device(
     make: Callable[..., Site], tmp_path: Path, native: paths.Native
 ) -> None:
     site = make(*SHARED, *QUICK)
-    site.fail()
-    site.pool.hold("x")
-    program = site.pool.worker(native, tmp_path / "x", "x")
-    until(lambda: site.health() == "broken", "the device is broken")
-    program.finish()
+    site.break_device(native, tmp_path / "x")
     daemon = site.pool.daemon
     daemon.stop()
     site.recover()
@@ -159,11 +160,7 @@ def test_an_administrator_clears_it(
     site = make(*SHARED)
     client = site.pool.client
     for name in ("x", "y"):
-        site.fail()
-        site.pool.hold(name)
-        program = site.pool.worker(native, tmp_path / name, name)
-        until(lambda: site.health() == "broken", "the device is broken")
-        program.finish()
+        site.break_device(native, tmp_path / name)
         site.recover()
         if name == "x":
             client.ask("PATCH", "/v1/devices/n1%2F0", {"clear": True})

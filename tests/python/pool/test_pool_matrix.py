@@ -24,18 +24,14 @@ import pytest
 from pool_commands import fresh_seed
 from pool_daemon import PATIENCE_S, Worker, until
 from pool_histories import History, check_history, sessions_of
-from pool_hosts import Hosts, Star, inside
+from pool_hosts import MARKS, Hosts, Star, inside
 
 from conftest import clean_environment, command_line
 from outboard import paths
 
-pytestmark = [
-    pytest.mark.end_to_end,
-    pytest.mark.slow,
-    pytest.mark.needs("ip", "nft", root=True),
-]
+pytestmark = MARKS
 
-# Of daemons whose manager is silent. Longer than most cuts, and shorter than one.
+# Daemons serve for so long without their manager: longer than most cuts, and shorter than one.
 GRACE_S = 25
 TTL_S = 10
 

@@ -11,16 +11,12 @@ from pathlib import Path
 
 import pytest
 from pool_daemon import PATIENCE_S, Worker, until
-from pool_hosts import Hosts, Star, inside
+from pool_hosts import MARKS, Hosts, Star, inside
 
 from conftest import clean_environment
 from outboard import paths
 
-pytestmark = [
-    pytest.mark.end_to_end,
-    pytest.mark.slow,
-    pytest.mark.needs("ip", "nft", root=True),
-]
+pytestmark = MARKS
 
 TTL_S = 10.0
 # Long enough for leases of the holders that are cut off, and for daemons to count as lost.
