@@ -1,6 +1,7 @@
 #include "pool_membership.hpp"
 
 #include <limits.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -116,6 +117,10 @@ std::unique_ptr<daemon::PoolAgent> PoolMembership::join(daemon::Server& server) 
   };
   node.self_test_interval =
       std::chrono::milliseconds(static_cast<std::int64_t>(options_.self_test_seconds * 1e3));
+  node.restart = [this] {
+    restarts_ = true;
+    (void)::kill(::getpid(), SIGTERM);  // as an administrator would
+  };
   return std::make_unique<daemon::PoolAgent>(leases_, std::move(node), managers_, security_);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // The daemon as a member of a managed pool: --pool and the options beside it.
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -23,6 +24,11 @@ class PoolMembership {
       const Options& options, const std::vector<std::unique_ptr<Device>>& devices,
       std::shared_ptr<const transport::Security> security);
 
+  /// True once the manager has asked for a restart. The process ends with kRestarts then.
+  bool restarts() const noexcept { return restarts_; }
+  /// The exit status of a daemon that is to be started again.
+  static constexpr int kRestarts = 4;
+
   /// For the server's configuration.
   daemon::Leases& leases() noexcept { return leases_; }
   /// Starts to speak for the daemon with the manager.
@@ -40,6 +46,7 @@ class PoolMembership {
   const std::vector<pool::ManagerAddress> managers_;
   const std::shared_ptr<const transport::Security> security_;
   daemon::Leases leases_;
+  std::atomic<bool> restarts_{false};
 };
 
 }  // namespace ob::apps

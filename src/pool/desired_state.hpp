@@ -28,6 +28,7 @@ struct DesiredState {
   std::int64_t rev = 0;     ///< the revision that made it
   std::int64_t now_ms = 0;  ///< pool time when it was read
   std::vector<DesiredDevice> devices;
+  bool restart = false;  ///< the daemon is to end, so that it is started again
 };
 
 }  // namespace ob::pool

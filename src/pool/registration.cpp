@@ -72,7 +72,8 @@ DesiredDevice device_of(const JsonObject& json) {
 }
 
 DesiredState state_of(const JsonObject& json) {
-  DesiredState state{json.number("rev"), json.number("now_ms"), {}};
+  DesiredState state{
+      json.number("rev"), json.number("now_ms"), {}, json.truth_or("restart", false)};
   for (const JsonObject& device : json.objects("devices")) {
     state.devices.push_back(device_of(device));
   }

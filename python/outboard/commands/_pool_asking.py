@@ -269,10 +269,51 @@ def clear(client: PoolClient, device: str) -> None:
     metavar="TIME",
     help="Static holders leave then.  [default: when they end]",
 )
-def drain(client: PoolClient, daemon: str, deadline: float) -> None:
+@click.option(
+    "--restart",
+    is_flag=True,
+    help="When all have left, DAEMON ends with status 4, and systemd starts it again. Its devices "
+    "are open then.",
+)
+def drain(client: PoolClient, daemon: str, deadline: float, restart: bool) -> None:
     """Grant nothing more on the devices of DAEMON, and ask their holders to leave."""
-    told = client.ask("POST", _path("daemons", daemon, "drain"), {"deadline_s": deadline})
-    _changed(told, "draining")
+    body = {"deadline_s": deadline, "restart": restart}
+    told = client.ask("POST", _path("daemons", daemon, "drain"), body)
+    if restart and not told["changed"]:
+        raise OutboardError(
+            f"{daemon} has no open device (they are cordoned or drained); open them first with "
+            f"`outboard pool uncordon {daemon}`"
+        )
+    _changed(told, "restarting" if restart else "draining")
+
+
+@click.command("restart")
+@asking
+@click.argument("daemons", nargs=-1, metavar="[DAEMON]...")
+@click.option("--all", "everyone", is_flag=True, help="All daemons with an open device.")
+@click.option(
+    "--deadline",
+    type=Duration(),
+    default=0.0,
+    metavar="TIME",
+    help="Static holders leave then.  [default: when they end]",
+)
+def restart(client: PoolClient, daemons: tuple[str, ...], everyone: bool, deadline: float) -> None:
+    """Restart daemons, for example with a new version, and let no program fail by it.
+
+    At most a tenth of the devices are away at once, but always those of one daemon. Ends when all
+    daemons are back. If it is interrupted, the daemons that it has asked restart all the same.
+
+    \b
+    Examples:
+      outboard pool restart node7
+      outboard pool restart --all --deadline 1h
+    """
+    if bool(daemons) == everyone:
+        raise click.UsageError("name the daemons to restart, or give --all")
+    from outboard.pool.restarting import restart_all
+
+    restart_all(client, daemons, deadline, click.echo)
 
 
 def _changed(told: Any, what: str) -> None:
@@ -426,6 +467,6 @@ def backup(client: PoolClient, file: Path) -> None:
 
 
 COMMANDS = (
-    status, acquire, release, reconcile, cordon, uncordon, retire, clear, drain, why, usage, audit,
-    ban, backup,
+    status, acquire, release, reconcile, cordon, uncordon, retire, clear, drain, restart, why,
+    usage, audit, ban, backup,
 )  # fmt: skip

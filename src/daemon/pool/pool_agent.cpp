@@ -171,7 +171,15 @@ Status PoolAgent::beat() {
   leases_.forget_told(report);
   OB_RETURN_IF_ERROR(leases_.take(state, exchanged));
   note_broken(state);
+  note_restart(state);
   return {};
+}
+
+// Nobody holds a device any more when the manager says so.
+void PoolAgent::note_restart(const pool::DesiredState& state) {
+  if (!state.restart || std::exchange(restarts_, true)) return;
+  log::info("pool: the manager asks for a restart");
+  node_.restart();
 }
 
 void PoolAgent::note_broken(const pool::DesiredState& state) {

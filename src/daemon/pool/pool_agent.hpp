@@ -32,6 +32,8 @@ struct PoolNode {
   std::function<std::uint64_t(std::size_t device)> memory_used;
   DeviceHealth::Test self_test;
   std::chrono::milliseconds self_test_interval{60'000};
+  /// Begins the end of the daemon, for whom somebody starts it again. Threads: the agent's
+  std::function<void()> restart;
 };
 
 /// One thread, and that of its DeviceHealth, from construction to destruction. While the manager
@@ -59,6 +61,7 @@ class PoolAgent {
   Status refused(const pool::HttpResponse& response);
   pool::Heartbeat heartbeat(const LeaseReport& report);
   void note_broken(const pool::DesiredState& state);
+  void note_restart(const pool::DesiredState& state);
   void say(const Status& status);
   bool pause(std::chrono::milliseconds time);  // false: the agent stops
   void deregister() noexcept;
@@ -71,6 +74,7 @@ class PoolAgent {
   pool::ManagerLink link_;
   bool registered_ = false;
   std::uint64_t seq_ = 0;
+  bool restarts_ = false;
   std::string said_;  // the last line of the log
   std::mutex mutex_;  // guards stopping_
   std::condition_variable changed_;

@@ -273,7 +273,7 @@ def test_health_survives_a_start() -> None:
 
 # Administration.
 
-ADMIN = [Admin.OPEN, Admin.CORDONED, Admin.DRAINING, Admin.RETIRED]
+ADMIN = [Admin.OPEN, Admin.CORDONED, Admin.DRAINING, Admin.RESTARTING, Admin.RETIRED]
 
 
 @pytest.mark.parametrize("before", ADMIN)
@@ -399,3 +399,36 @@ def test_memory_of_shared_leases_counts_on_the_new_facts() -> None:
     pool.beat()
     assert pool.put("b", exclusive=False, share=100, memory_bytes=MEMORY).state == "held"
     assert pool.state.live_devices["n0/0"].memory_left == 0
+
+
+def test_a_daemon_restarts_when_its_devices_are_free() -> None:
+    pool = Pool(daemons=2, devices=2)
+    mine = pool.held("x", exclusive=True).handles[0].device
+    daemon = mine.partition("/")[0]
+    ours = [f"{daemon}/{n}" for n in range(2)]
+    for device in ours:
+        pool.ask(SetAdmin("root", device, Admin.RESTARTING))
+    assert not pool.beat(daemon).restart
+    other = pool.held("y", count=2).handles
+    assert {handle.device.partition("/")[0] for handle in other} == {"n0", "n1"} - {daemon}
+    pool.wait(10 * SECOND)  # the notice
+    assert pool.where("x") == []
+    assert pool.beat(daemon).restart
+    pool.restart_manager()  # which remembers it
+    pool.register(daemon)
+    assert {pool.state.devices[device].admin for device in ours} == {Admin.RESTARTING}
+    pool.ask(DeregisterDaemon(daemon, f"{daemon}.1"))
+    pool.restart_daemon(daemon)
+    assert {pool.state.devices[device].admin for device in ours} == {Admin.OPEN}
+    assert not pool.beat(daemon).restart
+
+
+def test_a_cordoned_device_stays_so_over_a_restart() -> None:
+    pool = Pool(devices=2)
+    pool.ask(SetAdmin("root", "n0/0", Admin.CORDONED))
+    pool.ask(SetAdmin("root", "n0/1", Admin.RESTARTING))
+    assert pool.beat("n0").restart
+    pool.ask(DeregisterDaemon("n0", "n0.1"))
+    pool.restart_daemon("n0")
+    assert pool.state.devices["n0/0"].admin is Admin.CORDONED
+    assert pool.state.devices["n0/1"].admin is Admin.OPEN

@@ -11,10 +11,12 @@ import pytest
 from pool_daemon import PATIENCE_S, Daemon, Worker, until
 from pool_server import EVERYBODY, PYTHON, Manager, running
 
-from conftest import clean_environment
+from conftest import Outboard, clean_environment
 from outboard import paths
 
 pytestmark = pytest.mark.end_to_end
+
+RESTARTS = 4  # the status of a daemon that is to be started again
 
 # Exact in any order of sums; the oracle is numpy's product of integers, which calls no library.
 PRODUCT = """
@@ -101,6 +103,78 @@ def test_no_client_fails(tmp_path: Path, native: paths.Native) -> None:
     assert worker.finish() > 0  # it checks each product
     for daemon in daemons:
         daemon.stop()
+    assert manager.stop() == 0
+
+
+class Supervised(Daemon):
+    """A daemon that is started again after status 4, as systemd does."""
+
+    def start(self) -> None:
+        super().start()
+        self.ends: list[int] = getattr(self, "ends", [])
+        threading.Thread(target=self._start_again, args=(self.process,), daemon=True).start()
+
+    def _start_again(self, process: subprocess.Popen[str]) -> None:
+        self.ends.append(process.wait())
+        if self.ends[-1] == RESTARTS:
+            self.start()
+
+
+def test_daemons_restart_in_turns(tmp_path: Path, native: paths.Native, outboard: Outboard) -> None:
+    """A program and jobs go on. A cordoned daemon stays as it is."""
+    manager = Manager(tmp_path / "m", EVERYBODY)
+    daemons = [Supervised(native, name, "--pool", manager.url) for name in ("n1", "n2", "n3")]
+    local = manager.local()
+    for daemon in daemons:
+        daemon.wait_until_free(local)
+    local.ask("POST", "/v1/daemons/n3/cordon")
+    client = manager.client()
+    wish = {"ttl_s": 60, "wait_s": 20}
+    assert client.ask("PUT", "/v1/leases/long", wish, wait_s=20)["state"] == "held"
+    worker = Worker(native, tmp_path / "w", OUTBOARD_POOL=manager.url, OUTBOARD_LEASE="long")
+    worker.expect_remote()
+    jobs = Jobs(manager, native)
+    jobs.start()
+    try:
+        jobs.expect_more(1)
+        done = outboard("pool", "restart", "--all", "--pool", f"unix:{tmp_path}/m/s")
+        assert done.returncode == 0, done.stderr
+        said = [line.split()[:2] for line in done.stdout.splitlines()]
+        assert said == [["n1", "restarts"], ["n1", "is"], ["n2", "restarts"], ["n2", "is"]]
+        jobs.expect_more(1)
+    finally:
+        jobs.ended.set()
+        jobs.join(2 * PATIENCE_S)
+    assert jobs.failures == []
+    assert [daemon.ends for daemon in daemons] == [[RESTARTS], [RESTARTS], []]
+    rows = {row["daemon"]: row for row in local.pages("/v1/devices", "devices")}
+    assert {name: rows[name]["admin"] for name in rows} == {
+        "n1": "open", "n2": "open", "n3": "cordoned",
+    }  # fmt: skip
+    assert worker.finish() > 0  # it checks each product
+    for daemon in daemons:
+        daemon.stop()
+    assert manager.stop() == 0
+
+
+def test_a_daemon_without_an_open_device_is_not_restarted(
+    tmp_path: Path, native: paths.Native, outboard: Outboard
+) -> None:
+    manager = Manager(tmp_path / "m", EVERYBODY)
+    daemon = Supervised(native, "n1", "--pool", manager.url)
+    daemon.wait_until_free(manager.local())
+    manager.local().ask("POST", "/v1/daemons/n1/cordon")
+    for words, why in (
+        (("restart", "n1"), "n1 has no open device"),
+        (("drain", "n1", "--restart"), "n1 has no open device"),
+        (("restart", "n9"), "there is no daemon n9"),
+        (("restart",), "name the daemons to restart, or give --all"),
+    ):
+        done = outboard("pool", *words, "--pool", f"unix:{tmp_path}/m/s")
+        assert done.returncode != 0
+        assert why in done.stderr
+    assert daemon.ends == []
+    daemon.stop()
     assert manager.stop() == 0
 
 

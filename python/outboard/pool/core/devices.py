@@ -49,7 +49,15 @@ def desired(state: State, daemon: str) -> Desired:
         broken = record.broken_ms > 0
         closed = broken or record.admin is not Admin.OPEN
         devices.append(DesiredDevice(device, record.floor, tuple(leases), closed, broken))
-    return Desired(state.rev, state.now_ms, tuple(devices))
+    return Desired(state.rev, state.now_ms, tuple(devices), _may_restart(state, daemon))
+
+
+def _may_restart(state: State, daemon: str) -> bool:
+    """Returns whether an administrator waits for the daemon's restart, and nobody for its
+    devices."""
+    devices = state.live_daemons[daemon].devices
+    wanted = any(state.devices[device].admin is Admin.RESTARTING for device in devices)
+    return wanted and not any(state.live_devices[device].handles for device in devices)
 
 
 def register(tx: Transaction, command: RegisterDaemon) -> Answer | None:
@@ -119,6 +127,8 @@ def _register_device(tx: Transaction, daemon: str, facts: DeviceFacts, again: bo
         state.live_daemons[daemon].devices.append(facts.id)
     floor = record.floor if any(h.lives for h in live.handles.values()) else epoch + 1
     record = replace(record, epoch=epoch, floor=max(record.floor, floor))
+    if record.admin is Admin.RESTARTING and not again:
+        record = replace(record, admin=Admin.OPEN)
     if record != state.devices.get(facts.id):
         tx.put(record)
     if not again:
@@ -226,7 +236,7 @@ def clear(tx: Transaction, command: ClearDevice) -> Answer:
 
 
 def set_admin(tx: Transaction, command: SetAdmin) -> Answer:
-    """Opens, cordons, drains or retires a device."""
+    """Opens, cordons, drains or retires a device, or drains it for a restart of its daemon."""
     state = tx.state
     record = state.devices.get(command.device)
     if record is None:
@@ -240,7 +250,7 @@ def set_admin(tx: Transaction, command: SetAdmin) -> Answer:
     index_device(state, record.id)
     if command.admin is Admin.RETIRED:
         _retire(tx, record.id)
-    if command.admin is Admin.DRAINING:
+    if command.admin in (Admin.DRAINING, Admin.RESTARTING):
         for handle in _living(state, record.id):
             static = state.leases[handle.lease].request.static
             notice = tx.now_ms + state.config.reclaim_ms

@@ -23,6 +23,7 @@ class Admin(StrEnum):
     OPEN = "open"
     CORDONED = "cordoned"
     DRAINING = "draining"
+    RESTARTING = "restarting"  # draining until its daemon starts again, and then open
     RETIRED = "retired"
 
 

@@ -68,11 +68,12 @@ class DesiredDevice(Record, frozen=True):
 
 
 class Desired(Record, frozen=True):
-    """The whole desired state of a daemon."""
+    """The whole desired state of a daemon. `restart`: it is to end, so that it starts again."""
 
     rev: int
     now_ms: int
     devices: tuple[DesiredDevice, ...]
+    restart: bool = False
     status: int = 200
 
 

@@ -62,11 +62,19 @@ async def drain(manager: Manager, request: Request) -> Response:
     body = request.body
     assert isinstance(body, DrainBody)
     at_ms = manager.now_ms() + int(body.deadline_s * 1000) if body.deadline_s else 0
+    if body.restart:
+        # Others stay as an administrator has left them.
+        open_ones = (Admin.OPEN, Admin.RESTARTING)
+        return await _each_device(manager, request, Admin.RESTARTING, at_ms, open_ones)
     return await _each_device(manager, request, Admin.DRAINING, at_ms)
 
 
 async def _each_device(
-    manager: Manager, request: Request, admin: Admin, deadline_ms: int
+    manager: Manager,
+    request: Request,
+    admin: Admin,
+    deadline_ms: int,
+    of: tuple[Admin, ...] = (Admin.OPEN, Admin.CORDONED, Admin.DRAINING, Admin.RESTARTING),
 ) -> Response:
     name = check_name(request.names[0])
 
@@ -75,7 +83,7 @@ async def _each_device(
             text = f"there is no daemon {name} (wrong name?) see `outboard pool status`"
             return ProblemError("unknown", text)
         devices = state.live_daemons[name].devices
-        return [d for d in devices if state.devices[d].admin is not Admin.RETIRED]
+        return [d for d in devices if state.devices[d].admin in of]
 
     devices = await manager.do(look)
     for device in devices:

@@ -190,12 +190,14 @@ class Registered(msgspec.Struct):
 
 
 class DesiredAnswer(msgspec.Struct):
-    """All that a daemon must enforce. `drain`: devices of it are draining."""
+    """All that a daemon must enforce. `drain`: devices of it are draining. `restart`: it is to end
+    with status 4, and whoever started it starts it again."""
 
     now_ms: int
     rev: int
     devices: list[DesiredDevice]
     drain: bool
+    restart: bool
 
 
 class Changed(msgspec.Struct):

@@ -201,9 +201,11 @@ class DeviceChange(msgspec.Struct):
 
 
 class DrainBody(msgspec.Struct):
-    """`deadline_s`: static holders leave after this time; 0: when they end by themselves."""
+    """`deadline_s`: static holders leave after this time; 0: when they end by themselves.
+    `restart`: the daemon then ends, and its open devices are open again when it has started."""
 
     deadline_s: Seconds = 0
+    restart: bool = False
 
 
 class QuotaBody(msgspec.Struct):

@@ -86,7 +86,7 @@ def _show(state: State, told: Any) -> Any:
     if not isinstance(told, Desired):
         return told
     drain = any(state.devices[d.id].admin is Admin.DRAINING for d in told.devices)
-    return DesiredAnswer(told.now_ms, told.rev, list(told.devices), drain)
+    return DesiredAnswer(told.now_ms, told.rev, list(told.devices), drain, told.restart)
 
 
 def _desired(state: State, name: str) -> Any:
