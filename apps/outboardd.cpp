@@ -205,11 +205,9 @@ int serve(const ob::apps::Options& options) {
   agent.reset();
   metrics->reset();
   // A device cannot be stopped in the middle of a command. Only the end of the process stops it.
-  const bool restarts = pool && pool->restarts();
-  const int ended = restarts ? ob::apps::PoolMembership::kRestarts : 0;
-  if (drained == ob::daemon::Drained::aborted) {
-    _exit(restarts ? ended : ob::apps::StopSignal::kAborted);
-  }
+  const int ended = pool && pool->restarts() ? ob::apps::PoolMembership::kRestarts : 0;
+  if (drained == ob::daemon::Drained::aborted)
+    _exit(ended != 0 ? ended : ob::apps::StopSignal::kAborted);
   if (drained == ob::daemon::Drained::left) _exit(ended);
   server->reset();
   log::info("stopped");
