@@ -130,7 +130,10 @@ class Work:
         self.job = site.cluster.submit(script, *words, GATE=str(self.gate))
         self.lease = site.lease_of(self.job)
         until(lambda: site.used() == set(self.lease["devices"]), "it uses its device, and no other")
-        assert "right\n" in site.cluster.output(self.job)
+        until(
+            lambda: "right\n" in site.cluster.output(self.job),
+            f"its product is right; {site.cluster.output(self.job)}",
+        )
 
     def until_released(self, since: float) -> None:
         until_released(self.site, since)
