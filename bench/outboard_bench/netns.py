@@ -128,10 +128,10 @@ class Hosts(abc.ABC):
             _run("tc", "-n", name, "qdisc", "replace", "dev", device, *shape)
 
     def replace_address(self, name: str, address: str) -> None:
-        """Gives DEVICE in that namespace another address, and brings up its loopback device."""
+        """Gives DEVICE in that namespace another address, and the loopback device its own."""
         _run("ip", "-n", name, "-4", "addr", "flush", "dev", DEVICE)
         _run("ip", "-n", name, "addr", "add", address, "dev", DEVICE)
-        _run("ip", "-n", name, "link", "set", "lo", "up")
+        _run("ip", "-n", name, "addr", "add", "127.0.0.1/8", "dev", "lo")
 
     def end_programs(self) -> None:
         """Kills what runs in the namespaces."""
@@ -154,7 +154,10 @@ class Hosts(abc.ABC):
 
     def _address(self, name: str, address: str) -> None:
         """Gives DEVICE in that namespace its address, and brings it up."""
-        # Its own loopback device stays down. Otherwise it would take all of 127.0.0.0/8 for itself.
+        # A host speaks to itself over its loopback device. Its address would take all of
+        # 127.0.0.0/8.
+        _run("ip", "-n", name, "link", "set", "lo", "up")
+        _run("ip", "-n", name, "addr", "del", "127.0.0.1/8", "dev", "lo")
         for device in ("all", DEVICE):
             setting = f"/proc/sys/net/ipv4/conf/{device}/route_localnet"
             _run(*inside(name, ["sh", "-c", f"echo 1 > {setting}"]))

@@ -10,13 +10,15 @@ import os
 import signal
 import ssl
 import subprocess
+import sys
 import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from free_ports import free_ports
@@ -33,24 +35,41 @@ needs_etcd = pytest.mark.needs("etcd")
 _TIMES = ("--heartbeat-interval", "50", "--election-timeout", "500")
 
 
+class Place(NamedTuple):
+    """Where a member runs. `wrap`: the words before a command, which run it there."""
+
+    address: str = "127.0.0.1"
+    wrap: tuple[str, ...] = ()
+
+
 class Member:
     """One member. It keeps its ports and its folder when it starts anew."""
 
-    def __init__(self, folder: Path, name: str, tls: Path | None) -> None:
+    def __init__(
+        self, folder: Path, name: str, tls: Path | None, place: Place | None = None
+    ) -> None:
         self.folder, self.name, self.tls = folder, name, tls
+        self.place = place or Place()
         self.port, self.peer_port = free_ports(2)
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
-        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
+        return f"{'https' if self.tls else 'http'}://{self.place.address}:{self.port}"
 
     @property
     def peer(self) -> str:
-        return f"http://127.0.0.1:{self.peer_port}"
+        return f"http://{self.place.address}:{self.peer_port}"
 
     def start(self, cluster: str) -> None:
-        words = ["etcd", "--name", self.name, "--data-dir", str(self.folder / self.name)]
+        words = [
+            *self.place.wrap,
+            "etcd",
+            "--name",
+            self.name,
+            "--data-dir",
+            str(self.folder / self.name),
+        ]
         words += ["--listen-client-urls", self.url, "--advertise-client-urls", self.url]
         words += ["--listen-peer-urls", self.peer, "--initial-advertise-peer-urls", self.peer]
         words += ["--initial-cluster", cluster, "--initial-cluster-state", "new", *_TIMES]
@@ -81,11 +100,21 @@ def make_tls(folder: Path) -> Path:
     return folder
 
 
+# Prints "true" if a member on another host is well.
+_PROBE = """
+import json, sys, urllib.request
+print(json.load(urllib.request.urlopen(sys.argv[1], timeout=5))["health"])
+"""
+
+
 def _healthy(member: Member) -> bool:
     context = None
     if member.tls is not None:
         context = ssl.create_default_context(cafile=member.tls / "ca.pem")
         context.load_cert_chain(member.tls / "client.pem", member.tls / "client.key")
+    if member.place.wrap:
+        words = [*member.place.wrap, sys.executable, "-c", _PROBE, f"{member.url}/health"]
+        return subprocess.run(words, capture_output=True, check=False).stdout == b"true\n"
     try:
         with urllib.request.urlopen(f"{member.url}/health", timeout=5, context=context) as answer:
             return bool(json.load(answer)["health"] == "true")
@@ -94,11 +123,20 @@ def _healthy(member: Member) -> bool:
 
 
 class EtcdCluster:
-    """`tls`: the folder of the certificates, of members and of managers, that make_tls() made."""
+    """`tls`: the folder of the certificates, of members and of managers, that make_tls() made.
+    `places`: of the members; without any, they run here."""
 
-    def __init__(self, folder: Path, members: int = 1, tls: Path | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        members: int = 1,
+        tls: Path | None = None,
+        places: Sequence[Place] = (),
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.members = [Member(folder, f"e{n}", tls) for n in range(members)]
+        self.members = [
+            Member(folder, f"e{n}", tls, places[n] if places else None) for n in range(members)
+        ]
         self._line = ",".join(f"{m.name}={m.peer}" for m in self.members)
         for member in self.members:
             self.start(member)
@@ -119,7 +157,9 @@ class EtcdCluster:
 
     def address(self, prefix: str) -> str:
         """Returns what `--state` takes."""
-        return "etcd://" + ",".join(f"127.0.0.1:{m.port}" for m in self.members) + f"/{prefix}"
+        return (
+            "etcd://" + ",".join(f"{m.place.address}:{m.port}" for m in self.members) + f"/{prefix}"
+        )
 
     def stop(self) -> None:
         for member in self.members:

@@ -97,7 +97,9 @@ class Daemon:
         self.process.send_signal(number)
         return self.process.wait(PATIENCE_S)
 
-    def wait_until_free(self, client: PoolClient, device: int = 0) -> None:
+    def wait_until_free(
+        self, client: PoolClient, device: int = 0, patience_s: float = PATIENCE_S
+    ) -> None:
         """Waits until its device may be granted."""
         path = f"/v1/devices/{self.name}%2F{device}"
 
@@ -109,7 +111,7 @@ class Daemon:
             ]
             return bool(rows) and rows[0]["allocation"] == "free" and rows[0]["health"] == "ok"
 
-        until(is_free, f"{path} is free")
+        until(is_free, f"{path} is free", patience_s)
 
 
 class Worker:

@@ -49,7 +49,7 @@ class Site(Hosts):
 
     def hold(self, lease: str, count: int = 1) -> None:
         """Takes a lease from the client's host, and renews it there."""
-        words = [sys.executable, "-c", HOLDER, self.manager.url, lease, str(TTL_S), str(count)]
+        words = [sys.executable, "-c", HOLDER, self.url, lease, str(TTL_S), str(count)]
         self.holders[lease] = subprocess.Popen(
             inside(self.star.client, words), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             text=True, env=clean_environment(),
@@ -61,7 +61,7 @@ class Site(Hosts):
     def worker(self, lease: str) -> Worker:
         return Worker(
             self.native, self.folder / lease, wrap=inside(self.star.client, []),
-            OUTBOARD_LEASE=lease, OUTBOARD_POOL=self.manager.url,
+            OUTBOARD_LEASE=lease, OUTBOARD_POOL=self.url,
         )  # fmt: skip
 
     def end(self, lease: str) -> None:
@@ -161,16 +161,15 @@ def test_a_client_that_is_cut_off_loses_its_lease(pairs: str, site: Site) -> Non
 def test_deaths(site: Site) -> None:
     """Each of the three is killed and started again, or stopped for a while, under load."""
     worker = hold_on_n1(site)
-    site.manager.kill()
+    site.leader().kill()
     worker.expect_remote()
-    site.manager.start()
-    site.client = site.manager.local()
+    site.leader().start()
     worker.expect_remote()
-    site.manager.process.send_signal(signal.SIGSTOP)
+    site.leader().process.send_signal(signal.SIGSTOP)
     end = time.monotonic() + CUT_S
     while time.monotonic() < end:
         worker.expect_remote()
-    site.manager.process.send_signal(signal.SIGCONT)
+    site.leader().process.send_signal(signal.SIGCONT)
     worker.expect_remote()
     daemon = site.daemons[0]
     daemon.stop(signal.SIGKILL)

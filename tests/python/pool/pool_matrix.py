@@ -1,0 +1,335 @@
+"""Disturbs a pool of several hosts while jobs come and go, a program computes under `outboard run`,
+another one takes devices by itself, and a lease grows and shrinks. Results stay right, nothing is
+left over, and the history checker finds nothing in the logs.
+
+The times that each disturbance took are printed beside the bounds of docs/pool.md; none fails by
+them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pool_commands import fresh_seed
+from pool_daemon import PATIENCE_S, Worker, until
+from pool_histories import History, check_history, sessions_of
+from pool_hosts import Hosts, Star, inside
+
+from conftest import clean_environment, command_line
+from outboard import paths
+from outboard.errors import OutboardError
+
+# Daemons serve for so long without their manager: longer than most cuts, and shorter than one.
+GRACE_S = 25
+TTL_S = 10
+
+# A job of a moment. The oracle is numpy's product of integers.
+JOB = """
+import sys, numpy as np
+rng = np.random.default_rng(int(sys.argv[1]))
+for _ in range(20):
+    whole = rng.integers(-8, 9, (2, 100, 100))
+    a, b = whole.astype(float)
+    if not (a @ b == whole[0] @ whole[1]).all():
+        sys.exit("a wrong product")
+"""
+
+# A lease that grows and shrinks until its input ends, on one line of output for each answer.
+GROWER = """
+import json, os, select, sys, time
+from outboard.errors import OutboardError
+from outboard.pool.client import PoolClient
+url, name, ttl_s = sys.argv[1], sys.argv[2], float(sys.argv[3])
+pool = PoolClient(url)
+
+def ask(method, path, body=None, wait_s=0):
+    asked = time.monotonic_ns()
+    told = pool.ask(method, path, body, wait_s=wait_s)
+    if told is not None:
+        handles = [[h["device"], h["epoch"]] for h in told["handles"]]
+        print(json.dumps({"t": time.monotonic_ns(), "event": "answer", "lease": told["id"],
+                          "rev": told["rev"], "asked": asked, "handles": handles}), flush=True)
+    return told
+
+turn = 0
+while not select.select([sys.stdin], [], [], 0.2)[0]:
+    turn += 1
+    path = f"/v1/leases/{name}-{turn}"
+    try:
+        ask("PUT", path, {"ttl_s": ttl_s, "wait_s": 2}, 2)
+        told = ask("POST", path + "/handles", {"part": "more", "count": 1, "wait_s": 1}, 1)
+        for handle in told["handles"][1:]:
+            ask("DELETE", path + "/handles/" + handle["device"].replace("/", "%2F"))
+        ask("GET", path)
+        ask("DELETE", path)
+    except OutboardError as error:
+        print(json.dumps({"t": time.monotonic_ns(), "event": "failed", "why": str(error)[:200]}),
+              flush=True)
+"""
+
+
+class Pauses(threading.Thread):
+    """Looks at the calls of programs, and knows how long each has made none."""
+
+    def __init__(self, programs: dict[str, Worker]) -> None:
+        super().__init__(daemon=True)
+        self._programs = programs
+        self.longest: dict[str, float] = {}
+        self._ended = threading.Event()
+
+    def run(self) -> None:
+        last: dict[str, tuple[int, float]] = {}
+        while not self._ended.wait(0.05):
+            now = time.monotonic()
+            for name, program in list(self._programs.items()):
+                with contextlib.suppress(OSError, AssertionError):
+                    calls = program.counted("remote") + program.counted("local_calls")
+                    if calls != last.get(name, (-1, now))[0]:
+                        last[name] = (calls, now)
+                    pause = now - last[name][1]
+                    self.longest[name] = max(pause, self.longest.get(name, 0))
+
+    def end(self) -> dict[str, float]:
+        self._ended.set()
+        self.join()
+        return self.longest
+
+
+class Load:
+    """What runs on the client's host."""
+
+    def __init__(self, hosts: Hosts, seed: int) -> None:
+        self.hosts, self._seed = hosts, seed
+        self._turn = 0
+        self.programs: dict[str, Worker] = {}
+        self.start_program()
+        self.programs["own"] = self._worker("own", [], OUTBOARD_POOL=hosts.url)
+        self.notes = hosts.folder / "grower.jsonl"
+        words = [sys.executable, "-c", GROWER, hosts.url, "grower", str(TTL_S)]
+        with self.notes.open("w") as notes:
+            self.grower = subprocess.Popen(
+                inside(hosts.star.client, words), stdin=subprocess.PIPE, stdout=notes,
+                env=clean_environment(), start_new_session=True,
+            )  # fmt: skip
+        self._ended = threading.Event()
+        self.jobs = 0
+        self.failed: list[str] = []
+        self._jobs = threading.Thread(target=self._run_jobs, daemon=True)
+        self._jobs.start()
+
+    def _worker(self, name: str, words: list[str], **variables: str) -> Worker:
+        self._turn += 1
+        folder = self.hosts.folder / f"{name}{self._turn}"
+        return Worker(
+            self.hosts.native, folder, wrap=inside(self.hosts.star.client, words),
+            preloaded=not words, OUTBOARD_NATIVE_DIR=str(self.hosts.native.root), **variables,
+        )  # fmt: skip
+
+    def start_program(self) -> None:
+        """Starts a program under `outboard run`, with a device of its own."""
+        words = ["run", "--pool", self.hosts.url, "--accelerators", "1", "--wait", "60s"]
+        words += ["--mode", "remote", "--"]
+        self.programs["static"] = self._worker("static", command_line(*words))
+
+    def lease_of_program(self) -> str:
+        """Returns the lease that `outboard run` holds for its program."""
+        pid = self.programs["static"].process.pid
+        child = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0]
+        variables = Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
+        (lease,) = [v.partition(b"=")[2] for v in variables if v.startswith(b"OUTBOARD_LEASE=")]
+        return lease.decode()
+
+    def _run_jobs(self) -> None:
+        """Runs jobs one after the other, with one or two devices each."""
+        environment = clean_environment(OUTBOARD_NATIVE_DIR=str(self.hosts.native.root))
+        while not self._ended.is_set():
+            words = command_line(
+                "run", "--pool", self.hosts.url, "--accelerators", str(1 + self.jobs % 2),
+                "--wait", "30s", "--mode", "remote", "--",
+                sys.executable, "-c", JOB, str(self._seed + self.jobs),
+            )  # fmt: skip
+            done = subprocess.run(
+                inside(self.hosts.star.client, words),
+                capture_output=True, text=True, env=environment, check=False,
+            )  # fmt: skip
+            self.jobs += 1
+            if done.returncode != 0:
+                self.failed.append(f"status {done.returncode}: {done.stderr[-500:]}")
+            self._ended.wait(0.2)
+
+    def goes_on(self) -> None:
+        """Waits until a job has run, the lease has grown, and both programs have computed."""
+        jobs, answers = self.jobs, self.answers()
+        for program in self.programs.values():
+            done = program.counted("remote") + program.counted("local_calls")
+            until(
+                lambda p=program, n=done: p.counted("remote") + p.counted("local_calls") > n,
+                f"it computes; it said: {program.said()}",
+            )
+        until(lambda: self.jobs > jobs, "jobs run", 2 * PATIENCE_S)
+        until(lambda: self.answers() > answers, "the lease grows and shrinks", PATIENCE_S)
+        assert self.failed == []
+
+    def answers(self) -> int:
+        return self.notes.read_text().count('"answer"')
+
+    def end(self) -> None:
+        self._ended.set()
+        self._jobs.join()
+        self.grower.communicate(timeout=PATIENCE_S)
+        for program in self.programs.values():
+            assert program.finish() > 0
+        assert self.failed == []
+
+
+class Site:
+    def __init__(self, hosts: Hosts, seed: int) -> None:
+        self.hosts, self.random = hosts, random.Random(seed)
+        self.died: History = []
+        self.load = Load(hosts, seed)
+        self.load.goes_on()
+
+    def check_history(self) -> int:
+        """Returns the number of events, among which nothing is wrong."""
+        history = check_history.read(self.hosts.histories) + list(self.died)
+        for line in self.load.notes.read_text().splitlines():
+            event = json.loads(line)
+            history += [event] if event["event"] == "answer" else []
+        for daemon in self.hosts.daemons:
+            assert daemon.log is not None
+            history += sessions_of(daemon.log)
+        history.sort(key=lambda event: event["t"])
+        assert check_history.check(history) == []
+        return len(history)
+
+    def kill_daemon(self) -> None:
+        daemon = self.hosts.daemons[0]
+        daemon.stop(signal.SIGKILL)
+        self.died += [
+            {"t": time.monotonic_ns(), "event": "died", "device": f"{daemon.name}/{device}"}
+            for device in range(2)
+        ]
+
+    @contextlib.contextmanager
+    def disturbed(self, what: str) -> Iterator[None]:
+        """Begins at a random moment of the load. Afterwards all goes on."""
+        self.load.programs["static"].expect_remote()
+        time.sleep(self.random.uniform(0, 1.5))
+        pauses = Pauses(self.load.programs)
+        pauses.start()
+        self.hosts.leader()  # who that is may have changed since the last one
+        yield
+        healed = time.monotonic()
+        until(self.is_healthy, "all devices may be granted", 2 * PATIENCE_S)
+        healthy_s = time.monotonic() - healed
+        longest = pauses.end()
+        told = ", ".join(f"{name} at most {s:.1f} s without a call" for name, s in longest.items())
+        print(f"{healed:.0f} s: {what}: {told}; all devices well {healthy_s:.1f} s after the end")
+        self.load.goes_on()
+
+    def is_healthy(self) -> bool:
+        try:
+            rows = self.hosts.client.pages("/v1/devices", "devices")
+        except OutboardError:
+            return False  # nobody leads for a moment
+        return len(rows) == 4 and all(
+            row["health"] == "ok" and row["allocation"] != "unconfirmed" for row in rows
+        )
+
+
+@contextlib.contextmanager
+def site_of(kind: type[Hosts], folder: Path, native: paths.Native) -> Iterator[Site]:
+    """Yields a site under load. At the end, nothing is left over, and its history is right."""
+    with Star(1500, kind.HOSTS) as star:
+        hosts = kind(folder, native, star, "--manager-grace", str(GRACE_S))
+        site = Site(hosts, fresh_seed())
+        yield site
+        hosts.cut("")
+        site.load.end()
+        hosts.stop()
+        events = site.check_history()
+        print(f"{events} events, {site.load.jobs} jobs")
+
+
+# What can be cut off from what, of a manager, a node and a client.
+PAIRS = ["M-D", "M-C", "C-D", "M-C M-D", "M-D C-D", "M-C C-D", "M-C M-D C-D"]
+
+
+def cut(site: Site, pairs: str, way: str, seconds: float) -> None:
+    """`way`: "both"; "there" drops the packets from the first of each pair, "back" the others."""
+    if way == "back":
+        pairs = " ".join("-".join(reversed(pair.split("-"))) for pair in pairs.split())
+    with site.disturbed(f"cut {pairs}, {way}, {seconds} s"):
+        site.hosts.cut(pairs, one_way=way != "both")
+        time.sleep(seconds)
+        site.hosts.cut("")
+
+
+def stand_still(seconds: float, *processes: subprocess.Popen[Any]) -> None:
+    """Stops processes, which go on later as if no time had passed."""
+    for process in processes:
+        os.kill(process.pid, signal.SIGSTOP)
+    time.sleep(seconds)
+    for process in processes:
+        os.kill(process.pid, signal.SIGCONT)
+
+
+def kill_manager(site: Site) -> None:
+    manager = site.hosts.leader()
+    manager.kill()
+    manager.start()
+
+
+def restart_manager(site: Site) -> None:
+    manager = site.hosts.leader()
+    assert manager.stop() == 0
+    manager.start()
+
+
+def kill_daemon(site: Site) -> None:
+    site.kill_daemon()
+    site.hosts.daemons[0].start()
+
+
+def restart_daemon(site: Site) -> None:
+    assert site.hosts.daemons[0].stop() == 0
+    site.hosts.daemons[0].start()
+
+
+def kill_run(site: Site) -> None:
+    """`outboard run` alone dies, and its program ends then. While that computes, it renews the
+    lease."""
+    lease = site.load.lease_of_program()
+    program = site.load.programs.pop("static")
+    program.process.kill()
+    program.process.wait()
+    assert program.process.stdin is not None
+    program.process.stdin.close()
+    begin = time.monotonic()
+    until(lambda: site.hosts.lease(lease)["state"] == "over", "its lease is over", 200)
+    print(f"the lease of a dead `outboard run` is over after {time.monotonic() - begin:.0f} s")
+    site.load.start_program()
+
+
+def kill_grower(site: Site) -> None:
+    """The lease of a holder that dies ends after its time; the next has another name."""
+    site.load.grower.send_signal(signal.SIGKILL)
+    site.load.grower.wait()
+    words = [sys.executable, "-c", GROWER, site.hosts.url]
+    words += [f"grower{site.random.randrange(10**9)}", str(TTL_S)]
+    with site.load.notes.open("a") as notes:
+        site.load.grower = subprocess.Popen(
+            inside(site.hosts.star.client, words), stdin=subprocess.PIPE, stdout=notes,
+            env=clean_environment(), start_new_session=True,
+        )  # fmt: skip
