@@ -46,11 +46,15 @@ print(done)
 """
 
 
-def until(happens: Callable[[], Any], what: str, patience_s: float = PATIENCE_S) -> Any:
-    """Waits until `happens` returns something true, and returns that."""
+def until(
+    happens: Callable[[], Any], what: str | Callable[[], str], patience_s: float = PATIENCE_S
+) -> Any:
+    """Waits until `happens` returns something true, and returns that. `what`: for the failure; a
+    function says how things are then."""
     end = time.monotonic() + patience_s
     while not (found := happens()):
-        assert time.monotonic() < end, f"in vain: {what}"
+        in_time = time.monotonic() < end
+        assert in_time, f"in vain: {what if isinstance(what, str) else what()}"
         time.sleep(0.02)
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import shutil
 import signal
@@ -150,15 +151,20 @@ class Cluster:
         words = dict(word.partition("=")[::2] for word in done.stdout.split())
         return words.get("JobState", "")
 
+    def facts(self, job: int) -> str:
+        """Returns what is known of the job now, for a failure."""
+        shown = self.said("scontrol", "show", "job", str(job))
+        return f"{shown}\n{self.output(job)}\n{self.logs()}"
+
     def wait_for(self, job: int, *states: str) -> None:
         until(
             lambda: self.state(job) in states,
-            f"job {job} is {states}; it is {self.state(job)}\n{self.output(job)}\n{self.logs()}",
+            lambda: f"job {job} is {states}; {self.facts(job)}",
         )
 
     def start_requeued(self, job: int) -> None:
         """Lets a job start that went back to the queue: Slurm would wait for two minutes, which
-        begin once it is there."""
+        begin once it is there. It may do so where it has missed the command."""
         words = ["scontrol", "update", f"JobId={job}", "StartTime=now"]
 
         def is_started() -> bool:
@@ -168,16 +174,16 @@ class Cluster:
             time.sleep(1)
             return False
 
-        until(is_started, f"job {job} starts again; {self.logs()}")
+        until(is_started, lambda: f"job {job} starts again; {self.facts(job)}", 180)
 
     def output(self, job: int) -> str:
         file = self.folder / f"{job}.out"
         return file.read_text() if file.exists() else ""
 
     def logs(self) -> str:
-        return "\n".join(
-            file.read_text(errors="replace")[-1500:] for file in self.folder.glob("slurm*.log")
-        )
+        """Returns the ends of all logs, that of the controller last."""
+        files = [*self.folder.glob("slurmd.*.log"), self.folder / "slurmctld.log"]
+        return "\n".join(file.read_text(errors="replace")[-1500:] for file in files)
 
     def stop(self) -> None:
         for name in reversed(self.processes):
@@ -190,3 +196,13 @@ class Cluster:
                 print(f"{name} had to be killed", file=sys.stderr)
                 process.kill()
                 process.wait()
+        self._end_jobs()
+
+    def _end_jobs(self) -> None:
+        """Ends what outlives its slurmd: without a step daemon above it, Slurm finds no process."""
+        mine = f"SLURM_CONF={self.environment['SLURM_CONF']}".encode()
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):  # it may end by itself
+                variables = (folder / "environ").read_bytes().split(b"\0")
+                if mine in variables:
+                    os.kill(int(folder.name), signal.SIGKILL)

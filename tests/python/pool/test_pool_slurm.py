@@ -66,7 +66,7 @@ class Site(NamedTuple):
 
     def lease_of(self, job: int, count: int = 1) -> Any:
         """Waits for the job's lease, and checks that no other devices are taken."""
-        (lease,) = until(lambda: self.held(f"slurm.test.{job}."), self.cluster.logs())
+        (lease,) = until(lambda: self.held(f"slurm.test.{job}."), self.cluster.logs)
         taken = set(lease["devices"])
         assert len(taken) == count and taken <= DEVICES
         rows = self.devices()
@@ -132,7 +132,7 @@ class Work:
         until(lambda: site.used() == set(self.lease["devices"]), "it uses its device, and no other")
         until(
             lambda: "right\n" in site.cluster.output(self.job),
-            f"its product is right; {site.cluster.output(self.job)}",
+            lambda: f"its product is right; {site.cluster.output(self.job)}",
         )
 
     def until_released(self, since: float) -> None:
@@ -186,7 +186,7 @@ def test_the_numpy_job_of_the_examples(site: Site, tmp_path: Path) -> None:
     job = int(site.cluster.said(*words, **variables))
     lease = site.lease_of(job, 2)
     # With the measured rates of this machine, it may use one of its two devices.
-    used = until(site.used, f"the job computes; {site.cluster.output(job)}")
+    used = until(site.used, lambda: f"the job computes; {site.cluster.output(job)}")
     assert used <= set(lease["devices"])
     gate.touch()
     site.cluster.wait_for(job, "COMPLETED")
@@ -227,7 +227,7 @@ def test_a_job_brings_its_accelerator_along(
     # All tasks have a part of the device at once.
     until(
         lambda: site.devices().get("het/0", {}).get("sessions") == nodes,
-        f"{nodes} tasks compute; {site.cluster.output(job)}",
+        lambda: f"{nodes} tasks compute; {site.cluster.output(job)}",
         2 * PATIENCE_S,
     )
     assert site.used() == {"het/0"}
@@ -276,7 +276,7 @@ def test_however_a_job_ends_its_devices_are_free(how: str, site: Site, tmp_path:
 def test_a_job_cancelled_during_its_prolog_keeps_nothing(site: Site) -> None:
     site.slow.touch()
     job = site.cluster.submit("echo ran", "--licenses=accelerator")
-    until(lambda: site.held(f"slurm.test.{job}."), f"it has a lease; {site.cluster.logs()}")
+    until(lambda: site.held(f"slurm.test.{job}."), lambda: f"it has a lease; {site.cluster.logs()}")
     assert site.cluster.state(job) == "CONFIGURING"
     site.cluster.said("scancel", str(job))
     site.slow.unlink()
