@@ -114,7 +114,10 @@ class Load:
         self._turn = 0
         self.programs: dict[str, Worker] = {}
         self.start_program()
-        self.programs["own"] = self._worker("own", [], OUTBOARD_POOL=hosts.url)
+        # Devices of any speed are worth it: this machine's cores may be as fast as they are.
+        variables = {"OUTBOARD_POOL": hosts.url, "OUTBOARD_POOL_GFLOPS": "0"}
+        self.programs["own"] = self._worker("own", [], **variables)
+        self.programs["own"].expect_remote()
         self.notes = hosts.folder / "grower.jsonl"
         words = [sys.executable, "-c", GROWER, hosts.url, "grower", str(TTL_S)]
         with self.notes.open("w") as notes:
