@@ -43,7 +43,7 @@ PLACES: list[dict[str, Any]] = [
 ]
 
 
-def rank(state: State, node: str) -> tuple[int, float]:
+def rank(state: State, node: str) -> tuple[int, float, int]:
     """Says how near a node is, by the words of docs/pool.md, "The order"."""
     daemon = state.daemons[node]
     measured = state.links.get(NEAR.machine, {}).get(node)
@@ -52,12 +52,14 @@ def rank(state: State, node: str) -> tuple[int, float]:
         rates = median(rate for _, rate in measured)
         cost = median(rtt for rtt, _ in measured) * 1e-6 + NEAR.bytes / rates
     if daemon.machine == NEAR.machine:
-        return 0, cost
+        return 0, cost, 0
     if measured:
-        return 1, cost
+        return 1, cost, 0
     if any(daemon.labels.get(label) == NEAR.labels[label] for label in ("rack", "switch")):
-        return 2, 0.0
-    return (3 if daemon.subnet == NEAR.subnet else 4), 0.0
+        return 1, 50e-6 + NEAR.bytes / 3.1e9, 1
+    if daemon.subnet == NEAR.subnet:
+        return 1, 100e-6 + NEAR.bytes / 1.2e9, 1
+    return 1, 500e-6 + NEAR.bytes / 1.2e8, 1
 
 
 def some_pool(random_numbers: random.Random) -> Pool:
@@ -68,9 +70,9 @@ def some_pool(random_numbers: random.Random) -> Pool:
         for _ in range(2):  # the second one moves the daemon
             pool.register(name, **NEIGHBOURS | random_numbers.choice(PLACES))
         pool.beat(name)
-        if random_numbers.random() < 0.3:
+        if random_numbers.random() < 0.5:
             for _ in range(3):
-                rtt_us, rate = random_numbers.uniform(10, 1e4), random_numbers.uniform(1e8, 1e10)
+                rtt_us, rate = random_numbers.uniform(10, 1e4), 10 ** random_numbers.uniform(7, 10)
                 pool.ask(ReportLink(Link("here", name, rtt_us, rate)))
     for number in range(random_numbers.randint(0, 15)):
         pool.put(f"x{number}")
@@ -102,7 +104,7 @@ def test_the_choice_is_that_of_a_plain_search(near: Near | None) -> None:
         assert set(found) <= {device for devices in free.values() for device in devices}
         # Whole nodes in the order of their ranks and sizes; only the last one may have some left.
         nodes = list(dict.fromkeys(state.devices[device].daemon for device in found))
-        key = {n: (*(rank(state, n) if near else (0, 0.0)), len(free[n])) for n in free}
+        key = {n: (*(rank(state, n) if near else (0, 0.0, 0)), len(free[n])) for n in free}
         assert [key[n] for n in nodes] == sorted(key.values())[: len(nodes)]
         for node in nodes[:-1]:
             assert set(free[node]) <= set(found)

@@ -308,14 +308,28 @@ def test_nearness() -> None:
     add(pool, "far", 1, subnet="10.9.9")
     add(pool, "subnet", 1, subnet="10.0.0")
     add(pool, "rack", 1, labels={"rack": "7"})
-    add(pool, "slow", 1)
+    add(pool, "slow", 1, labels={"rack": "7"})
     add(pool, "quick", 1)
+    add(pool, "medium", 1)
     add(pool, "mine", 1, machine="host")
-    for daemon, rtt_us in (("slow", 900.0), ("quick", 90.0), ("quick", 5000.0), ("quick", 80.0)):
-        pool.ask(ReportLink(Link("host", daemon, rtt_us, 1e9)))
+    for daemon, rtt_us, rate in (
+        ("slow", 900.0, 1e7), ("medium", 300.0, 5e8),
+        ("quick", 90.0, 1e10), ("quick", 5000.0, 1e10), ("quick", 80.0, 1e10),
+    ):  # fmt: skip
+        pool.ask(ReportLink(Link("host", daemon, rtt_us, rate)))
     near = Near("host", subnet="10.0.0", labels={"rack": "7"})
-    found = [pool.held(f"x{n}", near=near).handles[0].daemon for n in range(6)]
-    assert found == ["mine", "quick", "slow", "rack", "subnet", "far"]
+    found = [pool.held(f"x{n}", near=near).handles[0].daemon for n in range(7)]
+    assert found == ["mine", "quick", "rack", "subnet", "medium", "far", "slow"]
+
+
+def test_the_links_of_few_machines_are_kept() -> None:
+    pool = Pool(daemons=1)
+    for number in range(5000):
+        pool.ask(ReportLink(Link(f"machine{number}", "n0", 100.0, 1e9)))
+    kept = pool.state.links
+    assert len(kept) == 4096
+    assert "machine4999" in kept
+    assert "machine0" not in kept
 
 
 def test_shared_leases_fill_shared_devices_first() -> None:

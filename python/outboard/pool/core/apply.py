@@ -19,6 +19,7 @@ from outboard.pool.core.state import State
 from outboard.pool.core.transaction import Change, Transaction
 
 _KEPT_LINKS = 9  # measurements per pair, of which the median counts
+_KEPT_MACHINES = 4096  # of clients; whoever holds a lease may name any
 
 
 class Outcome(NamedTuple):
@@ -73,7 +74,10 @@ def _tick(tx: Transaction, command: c.Tick) -> Answer:
 
 def _report_link(tx: Transaction, command: c.ReportLink) -> Answer:
     link = command.link
-    kept = tx.state.links.setdefault(link.machine, {}).setdefault(link.daemon, [])
+    links = tx.state.links
+    if link.machine not in links and len(links) >= _KEPT_MACHINES:
+        del links[next(iter(links))]
+    kept = links.setdefault(link.machine, {}).setdefault(link.daemon, [])
     kept.append((link.rtt_us, link.bytes_per_s))
     del kept[:-_KEPT_LINKS]
     return Done()

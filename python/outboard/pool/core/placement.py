@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from operator import itemgetter
 from statistics import median
 
@@ -19,6 +19,10 @@ from outboard.pool.core.state import (
     State,
     class_of,
 )
+
+# Links that nobody has measured: round trip [us] and rate [bytes/s] beside the client (the same
+# switch or rack: 25 Gb/s), in its subnet (10 Gb/s), and elsewhere (1 Gb/s).
+BESIDE, SUBNET, REST = (50.0, 3.1e9), (100.0, 1.2e9), (500.0, 1.2e8)
 
 
 def class_matches(key: ClassKey, selector: Selector) -> bool:
@@ -136,17 +140,14 @@ def _has_room(state: State, device: str, request: Request) -> bool:
     return live.share_left >= request.share and live.memory_left >= request.memory_bytes
 
 
-def _near_first(state: State, near: Near, tables: list[NodeTable]) -> Iterator[str]:
-    """Yields the nodes near a client: those of its machine, then measured ones by cost, then those
-    of its switch or rack, then those of its subnet."""
+def _nearest_first(state: State, near: Near, tables: list[NodeTable]) -> Iterator[str]:
+    """Yields all nodes, those near a client first: those of its machine, then the others by the
+    cost of a call. Nobody has measured most links; their cost is what such links usually have, so
+    that a slow link that happens to be known is not taken for the best."""
     links = state.links.get(near.machine, {})
 
     def cost(node: str) -> float:
-        measured = links.get(node)
-        if not measured:
-            return 0.0
-        rate = median(rate for _, rate in measured)
-        return median(rtt for rtt, _ in measured) * 1e-6 + near.bytes / rate
+        return link_cost(near, links[node]) if links.get(node) else 0.0
 
     def fullness(node: str) -> int:
         return sum(table.count(node) for table in tables)
@@ -155,13 +156,27 @@ def _near_first(state: State, near: Near, tables: list[NodeTable]) -> Iterator[s
         return cost(node), fullness(node)
 
     yield from sorted(state.places.get(Place("machine", near.machine), ()), key=cost_and_fullness)
-    yield from sorted(links, key=cost_and_fullness)
+    measured = sorted(links, key=cost_and_fullness, reverse=True)  # the nearest last
     labels = [(label, near.labels.get(label, "")) for label in NEIGHBOUR_LABELS]
     beside = {node: None for label in labels for node in state.places.get(Place(*label), ())}
-    yield from sorted(beside, key=fullness)
-    subnet = state.places.get(Place("subnet", near.subnet))
-    if subnet:
-        yield from (node for node in _fullest_first(tables) if node in subnet)
+    subnet = state.places.get(Place("subnet", near.subnet), ())
+    groups = (
+        (BESIDE, iter(sorted(beside, key=fullness))),
+        (SUBNET, (node for node in _fullest_first(tables) if node in subnet) if subnet else ()),
+        (REST, _fullest_first(tables)),
+    )
+    for usual, nodes in groups:
+        while measured and cost(measured[-1]) <= link_cost(near, [usual]):
+            yield measured.pop()
+        yield from (node for node in nodes if not links.get(node))
+    yield from reversed(measured)
+
+
+def link_cost(near: Near, measurements: Sequence[tuple[float, float]]) -> float:
+    """Returns the time of a call [s] over a link, by the medians of round trip [us] and rate
+    [bytes/s]."""
+    rate = median(rate for _, rate in measurements)
+    return median(round_trip for round_trip, _ in measurements) * 1e-6 + near.bytes / rate
 
 
 def _fullest_first(tables: Iterable[NodeTable]) -> Iterator[str]:
@@ -177,9 +192,7 @@ def choose(
     """Returns `count` devices for the request, or None. `without`: devices that it must not get;
     `taken`: nodes that its lease has, which a lease over distinct nodes avoids."""
     tables, near = _tables(state, request), request.near
-    nodes = _fullest_first(tables)
-    if near:
-        nodes = chain(_near_first(state, near, tables), nodes)
+    nodes = _nearest_first(state, near, tables) if near else _fullest_first(tables)
     chosen: list[str] = []
     seen: set[str] = set()
     for node in nodes:
