@@ -80,6 +80,7 @@ Result<CommandLease::Clock::duration> CommandLease::take() {
   pool::LeaseWish wish = wish_.lease;
   wish.seconds = kLeaseSeconds;
   wish.before_start = true;
+  wish.replaced = true;  // the program goes on with another device
   const auto asked = Clock::now();
   const auto state = manager_->put(id_, wish, kLongestWaitS, asked + kAnswerTime);
   // A refused request is not held. One that is queued is, and so may be one without an answer.

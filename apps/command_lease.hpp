@@ -23,7 +23,7 @@ class CommandLease {
   struct Wish {
     std::string manager;    ///< the URL of one manager or more
     std::string key;        ///< a folder; empty: none
-    pool::LeaseWish lease;  ///< without `seconds` and `before_start`, which are set here
+    pool::LeaseWish lease;  ///< without the last three, which are set here
     std::string folder;     ///< a private one of this user, for answer()
   };
 

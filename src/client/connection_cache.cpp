@@ -287,7 +287,12 @@ Result<std::unique_ptr<RemoteDevice>> ConnectionCache::open_leased(std::size_t s
     failure = device.status();
     if (failure.code() == Code::fenced) break;
   }
-  if (failure.code() == Code::fenced) lease_->drop(server, config.identity);
+  const Code code = failure.code();
+  if (code == Code::fenced) lease_->drop(server, config.identity);
+  if (code == Code::unavailable || code == Code::deadline_exceeded ||
+      code == Code::connection_lost) {
+    lease_->note_unreachable(server);
+  }
   return failure;
 }
 
@@ -334,6 +339,7 @@ Status ConnectionCache::measure_unless(AcquiredDevice& acquired, bool (*is_done)
   });
   auto link = measure_link(*acquired.device_, acquired.queue_, config_.how_measured);
   if (!link.ok()) return link.status();
+  if (lease_) lease_->note_link(acquired.server_, *link);
   const std::lock_guard lock(mutex_);
   Server& server = servers_[acquired.server_];
   if (!server.known) server.link = *link;

@@ -40,6 +40,13 @@ Status LeaseDirectory::over() const {
                             "or was taken back); calls stay local"};
 }
 
+// True if the manager may give another device in place of this one.
+bool LeaseDirectory::is_missed(std::size_t index) const {
+  const std::lock_guard lock(mutex_);
+  return index < entries_.size() && entries_[index].unreachable &&
+         Clock::now() >= asked_at_ + kPause;
+}
+
 bool LeaseDirectory::is_known(std::size_t index, Clock::time_point until) const {
   return index < entries_.size() && !entries_[index].dropped && Clock::now() < until;
 }
@@ -66,7 +73,7 @@ Result<LeaseTicket> LeaseDirectory::ticket(
   }
   const std::lock_guard lock(asking_);
   if (is_over_) return over();
-  if (is_good_until(&LeaseDirectory::renew_at_)) return known(index);
+  if (is_good_until(&LeaseDirectory::renew_at_) && !is_missed(index)) return known(index);
   // Whoever waited for a question that failed does not ask the same.
   const Status asked = failed_at_ > came ? failure_ : ask(security);
   if (is_over_) return over();
@@ -79,6 +86,20 @@ void LeaseDirectory::drop(std::size_t index, const std::string& token) {
   const std::lock_guard lock(mutex_);
   // The manager may have given the device anew since.
   if (entries_[index].handle.token == token) entries_[index].dropped = true;
+}
+
+void LeaseDirectory::note_link(std::size_t index, const Link& link) {
+  if (!link.known() || !(link.from_bytes_per_s > 0)) return;
+  const std::lock_guard lock(mutex_);
+  if (index >= entries_.size() || unsaid_.links.size() >= kMostDevices) return;
+  const double both_s_per_byte = 1 / link.to_bytes_per_s + 1 / link.from_bytes_per_s;
+  unsaid_.links.push_back(
+      {entries_[index].handle.daemon, std::max(1e-9, link.round_trip_s), 2 / both_s_per_byte});
+}
+
+void LeaseDirectory::note_unreachable(std::size_t index) {
+  const std::lock_guard lock(mutex_);
+  if (index < entries_.size()) entries_[index].unreachable = true;
 }
 
 bool LeaseDirectory::is_old() const {
@@ -96,14 +117,25 @@ void LeaseDirectory::give_back(const std::shared_ptr<const transport::Security>&
                                transport::Deadline deadline) {
   const std::unique_lock lock(asking_, std::try_to_lock);
   if (!lock.owns_lock() || !request_.is_own()) return;
-  request_.give_back(security, deadline);
+  request_.give_back(security, unsaid(), deadline);
   const std::lock_guard entries(mutex_);
   for (Entry& entry : entries_) entry.dropped = true;
 }
 
+// Returns what the manager is to hear now.
+pool::Sightings LeaseDirectory::unsaid() {
+  const std::lock_guard lock(mutex_);
+  asked_at_ = Clock::now();
+  pool::Sightings seen = std::exchange(unsaid_, {});
+  for (Entry& entry : entries_) {
+    if (std::exchange(entry.unreachable, false)) seen.unreachable.push_back(entry.handle.device);
+  }
+  return seen;
+}
+
 Status LeaseDirectory::ask(const std::shared_ptr<const transport::Security>& security) {
   const auto asked = Clock::now();
-  auto lease = request_.ask(security, asked + kPatience);
+  auto lease = request_.ask(security, unsaid(), asked + kPatience);
   const Code code = lease.status().code();
   is_over_ = code == Code::fenced;
   if (lease.ok()) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/link.hpp"
 #include "base/status.hpp"
 #include "client/lease_request.hpp"
 #include "pool/lease_handles.hpp"
@@ -34,6 +35,8 @@ class LeaseDirectory {
   static constexpr std::size_t kMostDevices = 64;
   /// The most time that the manager gets for its answer. Calls run locally after that.
   static constexpr std::chrono::milliseconds kPatience{2000};
+  /// The least time between two questions about devices that cannot be reached.
+  static constexpr std::chrono::seconds kPause{5};
 
   explicit LeaseDirectory(LeaseSource source) : request_(std::move(source)) {}
 
@@ -58,6 +61,11 @@ class LeaseDirectory {
                              Asking asking = Asking::allowed);
   /// Notes that a daemon has refused the token because the lease is over.
   void drop(std::size_t index, const std::string& token);
+  /// Notes the measurement of a device's link, for the next question to the manager.
+  void note_link(std::size_t index, const Link& link);
+  /// Notes that a device cannot be connected to. The next ticket() for it asks the manager, unless
+  /// that was done within kPause.
+  void note_unreachable(std::size_t index);
 
   /// True if an own lease is held, and its tokens will be worth nothing soon.
   bool is_old() const;
@@ -72,12 +80,15 @@ class LeaseDirectory {
   struct Entry {
     pool::LeaseHandle handle;
     bool dropped = false;
+    bool unreachable = false;  // since the manager was asked last
   };
 
   // @pre of these: asking_ is held
   Status ask(const std::shared_ptr<const transport::Security>& security);
   void take(pool::LeaseState lease, Clock::time_point asked);
+  pool::Sightings unsaid();
 
+  bool is_missed(std::size_t index) const;
   bool is_known(std::size_t index, Clock::time_point until) const;
   Result<LeaseTicket> known(std::size_t index) const;
   Status over() const;
@@ -91,8 +102,10 @@ class LeaseDirectory {
   mutable std::mutex mutex_;      // guards what follows, for a moment
   Clock::time_point renew_at_{};  // the tokens are old from then on
   Clock::time_point ends_at_{};   // the tokens are worth nothing from then on
+  Clock::time_point asked_at_{};  // the begin of the last question
   bool is_waiting_ = false;
   std::vector<Entry> entries_;
+  pool::Sightings unsaid_;
 };
 
 }  // namespace ob::client

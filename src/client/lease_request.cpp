@@ -60,7 +60,8 @@ Result<pool::LeaseState> LeaseRequest::renewed(pool::LeaseClient& manager,
 }
 
 Result<pool::LeaseState> LeaseRequest::ask(
-    const std::shared_ptr<const transport::Security>& security, transport::Deadline deadline) {
+    const std::shared_ptr<const transport::Security>& security, const pool::Sightings& seen,
+    transport::Deadline deadline) {
   bool may_come_later = false;
   if (!source_.answer.empty() && !is_handed_over_) {
     auto lease = pool::take_over(source_.answer, has_waited_ ? transport::Clock::now() : deadline);
@@ -77,6 +78,7 @@ Result<pool::LeaseState> LeaseRequest::ask(
     may_come_later = !lease.ok();
   }
   OB_ASSIGN_OR_RETURN(auto manager, pool::LeaseClient::at(source_.manager, security));
+  if (!seen.empty()) (void)manager.report(id_, seen, deadline);  // else it is not known
   if (!id_.empty()) {
     auto lease = renewed(manager, deadline);
     while (may_come_later && lease.status().code() == Code::fenced &&
@@ -93,9 +95,10 @@ Result<pool::LeaseState> LeaseRequest::ask(
 }
 
 void LeaseRequest::give_back(const std::shared_ptr<const transport::Security>& security,
-                             transport::Deadline deadline) {
+                             const pool::Sightings& seen, transport::Deadline deadline) {
   if (!is_own() || id_.empty()) return;
   auto manager = pool::LeaseClient::at(source_.manager, security);
+  if (manager.ok() && !seen.empty()) (void)manager->report({}, seen, deadline);
   if (manager.ok()) (void)manager->release_early(id_, deadline);
   id_.clear();
 }

@@ -37,16 +37,16 @@ class LeaseRequest {
  public:
   explicit LeaseRequest(LeaseSource source) : source_(std::move(source)), id_(source_.id) {}
 
-  /// Returns the lease, with fresh tokens. This renews it.
+  /// Returns the lease, with fresh tokens. This renews it. The manager hears first what was seen.
   /// Errors: fenced if a lease that is not the program's own is over, for good; busy if all devices
   /// are in use: the next question keeps the place in the queue, if it comes within the lease time;
   /// unsupported if the pool has no such device; those of ManagerLink::ask(), and unavailable if
   /// the manager refuses
   Result<pool::LeaseState> ask(const std::shared_ptr<const transport::Security>& security,
-                               transport::Deadline deadline);
+                               const pool::Sightings& seen, transport::Deadline deadline);
   /// Gives an own lease back. If this fails, it ends after its lease time.
   void give_back(const std::shared_ptr<const transport::Security>& security,
-                 transport::Deadline deadline);
+                 const pool::Sightings& seen, transport::Deadline deadline);
 
   bool is_own() const noexcept { return source_.is_own(); }
   /// Names the lease for people.

@@ -20,10 +20,26 @@ std::string to_json(const LeaseWish& wish, double wait_s) {
   json.key("min_memory_bytes").value(wish.memory).end();
   json.key("exclusive").value(wish.exclusive).key("share").value(std::uint64_t{wish.share});
   json.key("memory_bytes").value(wish.memory).key("ttl_s").value(wish.seconds);
-  json.key("static").value(wish.before_start);
+  json.key("static").value(wish.before_start).key("replace").value(wish.replaced);
   json.key("uid").value(std::uint64_t{::geteuid()}).key("wait_s").value(wait_s);
   json.key("near").object().key("machine").value(machine_name()).end();
   return json.end().text();
+}
+
+std::string to_json(std::string_view id, const Sightings& seen) {
+  JsonWriter json;
+  json.object().key("ids").array();
+  if (!id.empty()) json.value(id);
+  json.end().key("unreachable").array();
+  for (const std::string& device : seen.unreachable) json.value(device);
+  json.end().key("links").array();
+  const std::string here = machine_name();
+  for (const Sightings::MeasuredLink& link : seen.links) {
+    json.object().key("machine").value(here).key("daemon").value(link.daemon);
+    json.key("rtt_us").value(link.round_trip_s * 1e6);
+    json.key("bytes_per_s").value(link.bytes_per_s).end();
+  }
+  return json.end().end().text();
 }
 
 Code code_of(const std::string& problem) noexcept {
@@ -67,6 +83,11 @@ Result<LeaseState> LeaseClient::get(std::string_view id, std::optional<LeaseRank
     target += "&per_rank=" + std::to_string(rank->devices);
   }
   return ask_for_lease("GET", target, {}, deadline);
+}
+
+Status LeaseClient::report(std::string_view id, const Sightings& seen,
+                           transport::Deadline deadline) {
+  return ask("POST", "/v1/renew", to_json(id, seen), deadline).status();
 }
 
 Status LeaseClient::shrink(std::string_view id, std::string_view device,

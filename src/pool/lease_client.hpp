@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.hpp"
 #include "pool/lease_handles.hpp"
@@ -26,12 +27,26 @@ struct LeaseWish {
   std::uint64_t memory = 0;    ///< of each device [bytes]; the limit if it is shared
   std::uint64_t seconds = 30;  ///< the lease ends so long after its last renewal
   bool before_start = false;   ///< of a job, which then keeps its devices to its end
+  bool replaced = false;       ///< a device that is lost or broken is replaced by another
 };
 
 /// The process of a job that asks for its part of the job's lease.
 struct LeaseRank {
   unsigned number = 0;
   std::size_t devices = 0;  ///< of each process; 0: they take turns on all devices
+};
+
+/// What the holder of a lease has seen of the pool. The manager grants near devices first.
+struct Sightings {
+  struct MeasuredLink {
+    std::string daemon;
+    double round_trip_s = 0;
+    double bytes_per_s = 0;
+  };
+  std::vector<MeasuredLink> links;       ///< from this machine
+  std::vector<std::string> unreachable;  ///< devices of the lease
+
+  bool empty() const noexcept { return links.empty() && unreachable.empty(); }
 };
 
 /// Asks one manager.
@@ -52,6 +67,9 @@ class LeaseClient {
   /// Returns the lease with fresh tokens, which renews it.
   Result<LeaseState> get(std::string_view id, std::optional<LeaseRank> rank, double wait_s,
                          transport::Deadline deadline);
+  /// Tells what was seen, and renews the lease. `id` may be empty. The lease loses devices that are
+  /// unreachable for the manager, too.
+  Status report(std::string_view id, const Sightings& seen, transport::Deadline deadline);
   /// Gives one device back.
   Status shrink(std::string_view id, std::string_view device, transport::Deadline deadline);
   /// Gives all devices back. They stay given back if the manager dies then.

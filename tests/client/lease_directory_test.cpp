@@ -164,6 +164,34 @@ TEST(LeaseDirectory, GivesASilentManagerUp) {
   EXPECT_EQ(manager.requests(), 1);
 }
 
+// The manager hears once of a link and of a device that cannot be reached, before it is asked.
+TEST(LeaseDirectory, TellsWhatItHasSeen) {
+  std::vector<std::string> told;
+  StubManager manager([&](const std::string& request) {
+    if (!request.starts_with("POST /v1/renew ")) return held(handle(0, 5) + "," + handle(1, 6), 0);
+    told.push_back(request);
+    return http_response("200 OK", R"({"now_ms":1,"leases":[]})");
+  });
+  LeaseDirectory lease({"x", manager.url()});
+  Link link;
+  lease.note_link(0, link);  // nobody knows a device yet
+  ASSERT_TRUE(lease.ticket(0, nullptr).ok());
+  lease.note_link(0, link);  // not measured
+  link.round_trip_s = 0.002;
+  link.to_bytes_per_s = 1e9;
+  link.from_bytes_per_s = 3e9;
+  lease.note_link(0, link);
+  lease.note_unreachable(1);
+  lease.note_unreachable(7);  // does not exist
+  ASSERT_TRUE(lease.ticket(1, nullptr).ok());
+  ASSERT_TRUE(lease.ticket(0, nullptr).ok());
+  ASSERT_EQ(told.size(), 1U);
+  const std::string expected = R"({"ids":["x"],"unreachable":["n/1"],"links":[{"machine":")" +
+                               pool::machine_name() +
+                               R"(","daemon":"n","rtt_us":2000.0,"bytes_per_s":1500000000.0}]})";
+  EXPECT_TRUE(told[0].ends_with(expected)) << told[0];
+}
+
 TEST(LeaseDirectory, SaysWhereItIsWrong) {
   LeaseDirectory unnamed({"x", ""});
   EXPECT_EQ(unnamed.ticket(0, nullptr).status().code(), Code::invalid_argument);
