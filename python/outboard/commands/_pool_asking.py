@@ -75,6 +75,24 @@ def status(client: PoolClient, as_json: bool) -> None:
         tables.show(tables.queue(rows.queue, rows.now_ms))
 
 
+@click.command("page")
+@asking
+def page(client: PoolClient) -> None:
+    """Print a link to the manager's page that works once within a minute.
+
+    It opens the page in a browser without a certificate, for twelve hours. The browser sees what
+    you may see, and changes nothing.
+
+    \b
+    Examples:
+      xdg-open "$(outboard pool page --pool https://pool:7780 --key ~/keys/ada)"
+    """
+    if client.url.startswith("http://"):
+        click.echo(f"{client.url}/")
+        return
+    click.echo(client.ask("POST", "/v1/page-links")["url"])
+
+
 @click.command("acquire")
 @asking
 @click.option("--id", "lease_id", help="The lease's id.  [default: random]")
@@ -467,6 +485,6 @@ def backup(client: PoolClient, file: Path) -> None:
 
 
 COMMANDS = (
-    status, acquire, release, reconcile, cordon, uncordon, retire, clear, drain, restart, why,
+    status, page, acquire, release, reconcile, cordon, uncordon, retire, clear, drain, restart, why,
     usage, audit, ban, backup,
 )  # fmt: skip

@@ -68,6 +68,12 @@ def command() -> None:
     "--listen on the network]",
 )
 @click.option(
+    "--page",
+    type=values.ListenAddress(),
+    help="With --key: HOST:PORT where browsers without a certificate get the page, and nothing "
+    "else, after a login (outboard pool page).",
+)
+@click.option(
     "--config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="pool.toml: roles, groups and names of users.",
@@ -92,6 +98,7 @@ def serve(
     signing_keys: Path | None,
     etcd_tls: Path | None,
     url: str | None,
+    page: str | None,
     config: Path | None,
     history: Path | None,
     form: str,
@@ -125,6 +132,8 @@ def serve(
         ) from error
     from outboard.version import version
 
+    if page and page.startswith("unix:"):
+        raise click.UsageError("--page is for browsers in the network; give HOST:PORT")
     log.set_up(form, log_level)
     etcd = None
     if state is not None and state.startswith("etcd://"):
@@ -142,6 +151,7 @@ def serve(
         version(),
         etcd=etcd,
         url=url or "",
+        page=page or "",
         history=history,
     )
     sys.exit(server.serve(options))

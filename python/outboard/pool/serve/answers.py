@@ -189,6 +189,13 @@ class Registered(msgspec.Struct):
     devices: list[DesiredDevice]
 
 
+class PageLink(msgspec.Struct):
+    """A link to the page that works once within `seconds`."""
+
+    url: str
+    seconds: float
+
+
 class DesiredAnswer(msgspec.Struct):
     """All that a daemon must enforce. `drain`: devices of it are draining. `restart`: it is to end
     with status 4, and whoever started it starts it again."""

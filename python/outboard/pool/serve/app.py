@@ -13,11 +13,12 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 
 from outboard.pool.core.replies import Problem
-from outboard.pool.serve.exchange import Request, Response, Route, refusal
+from outboard.pool.serve.exchange import Browsers, Request, Response, Route, refusal
 from outboard.pool.serve.manager import Manager, RefusedError
 from outboard.pool.serve.metrics import Metrics
 from outboard.pool.serve.peer import Peer
 from outboard.pool.serve.problems import STATUS, ProblemError, printable
+from outboard.pool.serve.public import reader_of
 from outboard.pool.serve.routes import ROUTES
 
 MOST_BODY_BYTES = 1 << 20
@@ -99,7 +100,9 @@ class App:
             known = ", ".join(place.routes)
             raise ProblemError("wrong-method", f"{method} does not fit this path; use {known}")
         route, decoder = found
-        if not peer.roles:
+        if not peer.holder:
+            peer = self._reader(route, peer, headers)
+        elif not peer.roles:
             text = "this certificate has no role here (it is of no client) use one of a client"
             raise ProblemError("not-yours", text)
         if route.role is not None and not peer.may(route.role):
@@ -114,6 +117,16 @@ class App:
         query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
         request = Request(peer, names, query, body, scope["state"].get("transport"))
         return await route.handler(self.manager, request)
+
+    def _reader(self, route: Route, browser: Peer, headers: dict[bytes, bytes]) -> Peer:
+        """Returns for whom a browser without a certificate asks."""
+        if route.browsers is Browsers.NONE:
+            raise ProblemError("no-certificate", "this address has only the page; give a --key")
+        if self.manager is None:
+            raise self._refuse()
+        if route.browsers is Browsers.ALL:
+            return browser
+        return reader_of(self.manager, headers)
 
     def _find(self, path: str) -> tuple[_Place, tuple[str, ...]]:
         return self._known(path) if len(path) <= _LONGEST_PATH else self._search(path)

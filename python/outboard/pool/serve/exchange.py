@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -70,6 +71,14 @@ class Request:
         return value
 
 
+class Browsers(Enum):
+    """Which browsers without a certificate get an answer, at the address of --page."""
+
+    NONE = 0
+    LOGGED_IN = 1
+    ALL = 2
+
+
 Handler = Callable[["Manager", Request], Awaitable[Response]]
 # Answers while this manager does not lead, and has no state: from metrics and version.
 StandbyHandler = Callable[["Metrics", str], Awaitable[Response]]
@@ -97,6 +106,7 @@ class Route(NamedTuple):
     problems: tuple[str, ...] = ()
     type: str = JSON
     also: str = ""  # another type of the same content
+    browsers: Browsers = Browsers.NONE
     standby: StandbyHandler | None = None  # None: a manager that does not lead refuses
 
 

@@ -15,6 +15,7 @@ from outboard.pool.core.commands import Command
 from outboard.pool.core.records import Audit
 from outboard.pool.core.replies import Problem
 from outboard.pool.core.state import State
+from outboard.pool.serve.logins import Logins
 from outboard.pool.serve.metrics import Metrics
 from outboard.pool.serve.minutes import Minutes, minute_of, until_next_s
 from outboard.pool.serve.peer import Peer
@@ -43,10 +44,12 @@ class Manager:
         name: str,
         version: str,
         metrics: Metrics,
+        logins: Logins,
     ) -> None:
         self.writer, self.waits, self.store = writer, waits, store
         self.signer, self.settings = signer, settings
         self.name, self.version, self.metrics = name, version, metrics
+        self.logins = logins
         self.description = b"{}"  # of the interface, in OpenAPI
         self.stopping = False
         self.minutes = Minutes()

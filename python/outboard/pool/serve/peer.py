@@ -14,7 +14,8 @@ LOOPBACK = "loopback"  # TCP without keys: anybody on this machine
 
 
 class Peer(NamedTuple):
-    """`holder`: as daemons name the same peer ("certificate ada", "uid 1000"). `name`: of its
+    """`holder`: as daemons name the same peer ("certificate ada", "uid 1000"); empty: a browser
+    without a certificate. `name`: of its
     certificate, which a daemon registers under; empty: any."""
 
     holder: str
@@ -50,7 +51,7 @@ def _of_certificate(der: bytes | None, address: str, settings: Settings) -> Peer
     from cryptography import x509
     from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-    if der is None:  # cannot be: the handshake demands one
+    if der is None:  # a browser at the address of --page
         return Peer("", "", frozenset(), address, False)
     certificate = x509.load_der_x509_certificate(der)
     names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)

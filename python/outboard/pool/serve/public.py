@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from outboard.pool.serve.answers import Alive
+from outboard.pool.serve.answers import Alive, PageLink
 from outboard.pool.serve.exchange import Request, Response, answer
+from outboard.pool.serve.logins import LINK_S, SESSION_S
 from outboard.pool.serve.manager import Manager
 from outboard.pool.serve.metrics import Metrics
+from outboard.pool.serve.peer import Peer
 from outboard.pool.serve.problems import ProblemError
+
+# The prefix makes browsers keep it to this host and to TLS.
+COOKIE = "__Host-outboard"
+_HOW = "run `outboard pool page` for a link, which works once within a minute"
 
 
 async def healthz(manager: Manager, request: Request) -> Response:
@@ -57,3 +63,28 @@ async def script(manager: Manager, request: Request) -> Response:
     from outboard.pool.serve.page import static
 
     return static("pool.js", "text/javascript")
+
+
+async def link(manager: Manager, request: Request) -> Response:
+    if not manager.logins.url:
+        text = "the manager serves browsers with a certificate only; --page ADDRESS serves others"
+        raise ProblemError("unknown", text)
+    return answer(PageLink(manager.logins.link(request.peer), LINK_S))
+
+
+async def login(manager: Manager, request: Request) -> Response:
+    secret = manager.logins.begin(request.text("code"))
+    if secret is None:
+        raise ProblemError("no-certificate", f"the link is old, or was used before; {_HOW}")
+    facts = f"Path=/; Max-Age={SESSION_S:.0f}; Secure; HttpOnly; SameSite=Strict"
+    headers = ((b"set-cookie", f"{COOKIE}={secret}; {facts}".encode()), (b"location", b"/"))
+    return Response(303, headers=headers)
+
+
+def reader_of(manager: Manager, headers: dict[bytes, bytes]) -> Peer:
+    """Returns who has the session of a browser. Raises ProblemError."""
+    for pair in headers.get(b"cookie", b"").decode("latin-1").split(";"):
+        name, _, secret = pair.strip().partition("=")
+        if name == COOKIE and (reader := manager.logins.reader(secret)):
+            return reader
+    raise ProblemError("no-certificate", f"you have no session here, or it is over; {_HOW}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from outboard.pool.core.records import Quota, Reservation
 from outboard.pool.serve import acting, answers, bodies, daemons, leases, public, reading
-from outboard.pool.serve.exchange import Param, Route
+from outboard.pool.serve.exchange import Browsers, Param, Route
 from outboard.pool.serve.settings import Role
 
 _LEASE = answers.LeaseAnswer
@@ -175,10 +175,20 @@ ROUTES = (
             Param("refresh", {"type": "integer", "minimum": 0, "maximum": 3600},
                   "Seconds after which it is brought up to date; 0: never."),
         ),
-        type="text/html",
+        problems=("no-certificate",), type="text/html", browsers=Browsers.LOGGED_IN,
     ),
     Route("GET", "/pool.css", public.style, None, "The page's style.", {200: str},
-          type="text/css"),
+          type="text/css", browsers=Browsers.ALL),
     Route("GET", "/pool.js", public.script, None, "The page's script, which keeps it up to date.",
-          {200: str}, type="text/javascript"),
+          {200: str}, type="text/javascript", browsers=Browsers.ALL),
+    Route(
+        "POST", "/v1/page-links", public.link, Role.USER,
+        "A link to the page that works once, for a browser without a certificate.",
+        {200: answers.PageLink}, problems=("unknown",),
+    ),
+    Route(
+        "GET", "/login", public.login, None, "Such a link: begins a session, and goes to the page.",
+        {303: None}, params=(Param("code", {"type": "string", "maxLength": 128}, "Of the link."),),
+        problems=("no-certificate",), browsers=Browsers.ALL,
+    ),
 )  # fmt: skip

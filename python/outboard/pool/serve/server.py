@@ -25,6 +25,7 @@ from outboard.pool.serve import openapi
 from outboard.pool.serve.app import App
 from outboard.pool.serve.history import History
 from outboard.pool.serve.listening import listen, name_of, server_tls
+from outboard.pool.serve.logins import Logins
 from outboard.pool.serve.manager import Manager
 from outboard.pool.serve.metrics import Metrics
 from outboard.pool.serve.notify import notify
@@ -67,6 +68,7 @@ class Options(NamedTuple):
     heartbeat_ms: int = 2_000
     etcd: EtcdAddress | None = None
     url: str = ""
+    page: str = ""
     history: Path | None = None
 
 
@@ -75,24 +77,51 @@ def serve(options: Options) -> int:
     tls = server_tls(options.key) if options.key else None
     mode = int(options.settings.socket_mode, 8)
     sockets = [listen(address, mode, tls is not None) for address in options.listen]
+    doors = [Door(one, tls if one.family != socket.AF_UNIX else None) for one in sockets]
+    page = _page_door(options)
     folder = options.state
     if folder is not None:
         _make_private(folder)
     store = _open_store(folder) if options.etcd is None else None
     standby = None
     if options.etcd is not None:
-        standby = Standby(options.etcd, options.url or _own_url(sockets, tls is not None))
+        standby = Standby(options.etcd, options.url or _own_url(doors))
     root = _root(options.key)
     process = _Process(options, store, standby, Signer(folder), pool_name(folder, root), root)
     sys.setswitchinterval(_SWITCH_S)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(process.run(sockets, tls))
+        return runner.run(process.run(doors, page))
 
 
-def _own_url(sockets: list[socket.socket], tls: bool) -> str:
-    for one in sockets:
-        if one.family != socket.AF_UNIX:
-            url = name_of(one, tls)
+class Door(NamedTuple):
+    """A listening socket. `tls`: None for plain connections of this machine."""
+
+    socket: socket.socket
+    tls: ssl.SSLContext | None
+
+    @property
+    def url(self) -> str:
+        return name_of(self.socket, self.tls is not None)
+
+
+def _page_door(options: Options) -> Door | None:
+    """Returns the door for browsers without a certificate, if there is one."""
+    if not options.page:
+        return None
+    if options.key is None:
+        raise OutboardError(
+            "--page is for managers with a key (without one, every --listen address has the page) "
+            "leave it out, or give --key"
+        )
+    tls = server_tls(options.key)
+    tls.verify_mode = ssl.CERT_NONE
+    return Door(listen(options.page, 0, True), tls)
+
+
+def _own_url(doors: list[Door]) -> str:
+    for door in doors:
+        if door.socket.family != socket.AF_UNIX:
+            url = door.url
             for anywhere in ("0.0.0.0", "[::]"):
                 url = url.replace(f"//{anywhere}:", f"//{socket.getfqdn()}:")
             return url
@@ -159,18 +188,22 @@ class _Process:
         self._history = History(options.history) if options.history else None
         self._stopped: asyncio.Future[int]
 
-    async def run(self, sockets: list[socket.socket], tls: ssl.SSLContext | None) -> int:
+    async def run(self, doors: list[Door], page: Door | None) -> int:
         """Returns the exit status."""
         loop = asyncio.get_running_loop()
         self._stopped = loop.create_future()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop)
+        every = [*doors, page] if page else doors
+        self._logins = Logins(_own_url([page]) if page else "")
         leading = loop.create_task(self._lead())
         if self._standby is None:
             await leading
-        listeners = await _listen(self._app, self._options.settings, sockets, tls)
-        for one in sockets:
-            print(f"listening on {name_of(one, tls is not None)}", flush=True)
+        listeners = await _listen(self._app, self._options.settings, every)
+        for door in doors:
+            print(f"listening on {door.url}", flush=True)
+        if page:
+            print(f"page for browsers at {page.url}", flush=True)
         notify("READY=1")
         upkeep = loop.create_task(self._upkeep())
         status = await self._stopped
@@ -185,7 +218,7 @@ class _Process:
             await asyncio.to_thread(manager.writer.stop)
         elif self._standby is not None:
             await asyncio.to_thread(self._standby.leadership.resign)
-        _remove_files(sockets)
+        _remove_files([door.socket for door in doors])
         return status
 
     async def _lead(self) -> None:
@@ -215,6 +248,7 @@ class _Process:
             self._name,
             options.version,
             self._metrics,
+            self._logins,
         )
         manager.description = openapi.text(options.version).encode()
         writer.start()
@@ -264,8 +298,7 @@ class _Process:
 async def _listen(
     app: App,
     settings: Settings,
-    sockets: list[socket.socket],
-    tls: ssl.SSLContext | None,
+    doors: list[Door],
 ) -> list[_Listener]:
     config = uvicorn.Config(
         app,
@@ -285,14 +318,13 @@ async def _listen(
         return ManagerProtocol(config, state, {"settings": settings}, loop)
 
     listeners = []
-    for one in sockets:
-        context = tls if one.family != socket.AF_UNIX else None
+    for door in doors:
         server = await loop.create_server(
             protocol,
-            sock=one,
-            ssl=context,
+            sock=door.socket,
+            ssl=door.tls,
             backlog=1024,
-            ssl_handshake_timeout=_HANDSHAKE_S if context else None,
+            ssl_handshake_timeout=_HANDSHAKE_S if door.tls else None,
         )
         listeners.append(_Listener(server, state))
     return listeners

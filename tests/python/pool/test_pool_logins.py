@@ -1,0 +1,238 @@
+"""Links by which browsers without a certificate read the page, and attacks on them."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import pytest
+from pool_server import Manager, make_keys, running
+
+from conftest import Outboard
+from outboard.pool.client import PoolClient, PoolError
+from outboard.pool.serve.logins import LINK_S, SESSION_S, Logins
+from outboard.pool.serve.peer import Peer
+from outboard.pool.serve.settings import Role
+
+ROOT = '[roles]\nadmin = ["certificate root"]\n'
+
+
+class Answer(NamedTuple):
+    status: int
+    text: str
+    headers: dict[str, str]
+
+
+class Site(NamedTuple):
+    manager: Manager
+    keys: dict[str, Path]
+    page: str  # its address for browsers
+
+    def client(self, name: str) -> PoolClient:
+        return self.manager.client(self.keys[name])
+
+    def link(self, name: str) -> str:
+        """Returns the path and the query of a new link."""
+        url = self.client(name).ask("POST", "/v1/page-links")["url"]
+        assert url.startswith(f"https://{self.page}/login?code=")
+        return str(url).removeprefix(f"https://{self.page}")
+
+    def get(self, path: str, cookie: str = "", method: str = "GET", body: str = "") -> Answer:
+        """Asks as a browser does that trusts the pool's root and has no certificate."""
+        context = ssl.create_default_context(cafile=self.keys["ada"] / "pool.pem")
+        context.check_hostname = False
+        parts = urlsplit(f"https://{self.page}")
+        browser = http.client.HTTPSConnection(parts.hostname, parts.port, context=context)
+        try:
+            browser.request(method, path, body, {"cookie": cookie} if cookie else {})
+            response = browser.getresponse()
+            text = response.read().decode()
+            headers = {name.lower(): value for name, value in response.getheaders()}
+            return Answer(response.status, text, headers)
+        finally:
+            browser.close()
+
+    def log_in(self, name: str) -> str:
+        """Returns the cookie of a new session."""
+        answer = self.get(self.link(name))
+        assert (answer.status, answer.headers["location"]) == (303, "/")
+        return answer.headers["set-cookie"].partition(";")[0]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("m")
+    keys = make_keys(folder / "keys")
+    manager = Manager(folder / "m", ROOT, keys["m1"], "--page", "127.0.0.1:0")
+    assert manager.process.stdout is not None
+    said = manager.process.stdout.readline()
+    (page,) = re.findall(r"^page for browsers at https://(\S+)$", said)
+    yield Site(manager, keys, page)
+    log = (manager.folder / "log").read_text()
+    assert manager.stop() == 0
+    assert "Traceback" not in log
+    assert "a request failed" not in log
+    # Neither codes nor secrets of sessions are in the log.
+    assert "code=" not in log
+    assert "__Host-outboard" not in log
+
+
+def test_a_link_opens_the_page(site: Site) -> None:
+    answer = site.get(site.link("ada"))
+    cookie, *facts = answer.headers["set-cookie"].split("; ")
+    assert cookie.startswith("__Host-outboard=")
+    assert len(cookie) > 50
+    assert set(facts) == {"Path=/", "Max-Age=43200", "Secure", "HttpOnly", "SameSite=Strict"}
+    page = site.get("/?refresh=5", cookie)
+    assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "certificate ada" in page.text
+    assert site.get("/pool.js").status == site.get("/pool.css").status == 200
+
+
+@pytest.mark.parametrize("cookie", ["", "__Host-outboard=", "__Host-outboard=" + 43 * "A", "é=;;="])
+def test_without_a_session_there_is_no_page(cookie: str, site: Site) -> None:
+    answer = site.get("/", cookie.encode("latin-1").decode("latin-1"))
+    assert answer.status == 401
+    assert "outboard pool page" in answer.text
+
+
+@pytest.mark.parametrize(
+    "code", ["", "?code=", "?code=" + 43 * "A", "?code=%00%FF", "?code=a&code=b"]
+)
+def test_other_codes_open_nothing(code: str, site: Site) -> None:
+    answer = site.get(f"/login{code}")
+    assert answer.status == 401
+    assert "set-cookie" not in answer.headers
+
+
+def test_a_stolen_link_that_is_used_twice_ends_its_session(site: Site) -> None:
+    link = site.link("ada")
+    answer = site.get(link)
+    cookie = answer.headers["set-cookie"].partition(";")[0]
+    other = site.log_in("ada")
+    assert site.get("/", cookie).status == 200
+    for _ in range(2):
+        again = site.get(link)
+        assert again.status == 401
+        assert "set-cookie" not in again.headers
+    assert site.get("/", cookie).status == 401
+    assert site.get("/", other).status == 200
+    assert "used twice" in (site.manager.folder / "log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/devices"), ("GET", "/v1/leases"), ("GET", "/v1/events"), ("GET", "/metrics"),
+        ("GET", "/healthz"), ("GET", "/openapi.json"), ("PUT", "/v1/leases/x"),
+        ("DELETE", "/v1/leases/x"), ("POST", "/v1/renew"), ("POST", "/v1/page-links"),
+        ("PUT", "/v1/daemons/n1"), ("POST", "/v1/daemons/n1/drain"), ("GET", "/v1/backup"),
+    ],
+)  # fmt: skip
+def test_a_session_reads_the_page_and_nothing_else(method: str, path: str, site: Site) -> None:
+    for cookie in ("", site.log_in("root")):
+        answer = site.get(path, cookie, method, "{}")
+        assert answer.status == 401, answer.text
+        assert "no-certificate" in answer.text
+    assert site.get("/", site.log_in("root"), "POST").status == 405
+
+
+def test_a_session_sees_what_its_user_may_see(site: Site) -> None:
+    with running(site.client("n1"), "n1"):
+        held = site.client("ada").ask("PUT", "/v1/leases/secret-name", {"wait_s": 5}, wait_s=5)
+        assert held["state"] == "held"
+        assert "secret-name" in site.get("/", site.log_in("ada")).text
+        assert "secret-name" in site.get("/", site.log_in("root")).text  # an administrator
+        assert "secret-name" not in site.get("/", site.log_in("bob")).text
+        site.client("ada").ask("DELETE", "/v1/leases/secret-name")
+
+
+def test_a_session_is_good_at_no_other_address(site: Site) -> None:
+    """The others ask for a certificate in the handshake."""
+    other = site._replace(page=site.manager.url.removeprefix("https://"))
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        other.get("/", site.log_in("root"))
+
+
+def test_a_daemon_gets_no_link(site: Site) -> None:
+    with pytest.raises(PoolError) as refused:
+        site.client("n1").ask("POST", "/v1/page-links")
+    assert refused.value.name == "not-yours"
+
+
+def test_the_command(site: Site, tmp_path: Path, outboard: Outboard) -> None:
+    done = outboard("pool", "page", "--pool", site.manager.url, "--key", str(site.keys["ada"]))
+    assert done.returncode == 0, done.stderr
+    assert site.get(done.stdout.strip().removeprefix(f"https://{site.page}")).status == 303
+    plain = Manager(tmp_path / "plain")
+    assert outboard("pool", "page", "--pool", plain.url).stdout == f"{plain.url}/\n"
+    refused = outboard("pool", "page", "--pool", f"unix:{tmp_path}/plain/s")
+    assert refused.returncode != 0
+    assert "--page ADDRESS" in refused.stderr
+    assert plain.stop() == 0
+    for words, why in (
+        (("--page", "127.0.0.1:0"), "--page is for managers with a key"),
+        (("--page", "unix:/tmp/x"), "--page is for browsers in the network"),
+    ):
+        done = outboard("pool", "serve", "--listen", "127.0.0.1:0", "--state", "memory:", *words)
+        assert done.returncode != 0
+        assert why in done.stderr
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def peer(holder: str, *roles: Role) -> Peer:
+    return Peer(holder, holder, frozenset(roles), "", False)
+
+
+def code_of(link: str) -> str:
+    return link.partition("code=")[2]
+
+
+def test_links_and_sessions_end() -> None:
+    clock = Clock()
+    logins = Logins("https://x", clock)
+    late, good = (code_of(logins.link(peer("ada", Role.USER))) for _ in range(2))
+    clock.now += LINK_S - 1
+    secret = logins.begin(good)
+    assert secret is not None
+    clock.now += 1
+    assert logins.begin(late) is None
+    clock.now += SESSION_S - 2
+    assert logins.reader(secret) == peer("ada")
+    clock.now += 1
+    assert logins.reader(secret) is None
+
+
+def test_a_reader_has_no_role_that_changes_anything() -> None:
+    logins = Logins("https://x")
+    for roles, left in (
+        (Role, {Role.MONITOR}), ([Role.ADMIN], {Role.MONITOR}), ([Role.MONITOR], {Role.MONITOR}),
+        ([Role.USER, Role.BATCH], set()),
+    ):  # fmt: skip
+        secret = logins.begin(code_of(logins.link(peer("root", *roles))))
+        assert secret is not None
+        reader = logins.reader(secret)
+        assert reader is not None
+        assert reader.roles == left
+
+
+def test_many_links_of_one_user_leave_those_of_others() -> None:
+    logins = Logins("https://x")
+    mine = logins.begin(code_of(logins.link(peer("ada"))))
+    assert mine is not None
+    secrets = [logins.begin(code_of(logins.link(peer("eve")))) for _ in range(100)]
+    assert logins.reader(mine) == peer("ada")
+    assert sum(logins.reader(secret or "") is not None for secret in secrets) == 16
+    assert logins.reader(secrets[-1] or "") == peer("eve")
+    assert len(logins._links) == 17
