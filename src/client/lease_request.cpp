@@ -60,7 +60,7 @@ Result<pool::LeaseState> LeaseRequest::renewed(pool::LeaseClient& manager,
 }
 
 Result<pool::LeaseState> LeaseRequest::ask(
-    const std::shared_ptr<const transport::Security>& security, const pool::Sightings& seen,
+    const std::shared_ptr<const transport::Security>& security, pool::Sightings seen,
     transport::Deadline deadline) {
   bool may_come_later = false;
   if (!source_.answer.empty() && !is_handed_over_) {
@@ -78,6 +78,7 @@ Result<pool::LeaseState> LeaseRequest::ask(
     may_come_later = !lease.ok();
   }
   OB_ASSIGN_OR_RETURN(auto manager, pool::LeaseClient::at(source_.manager, security));
+  if (source_.rank) seen.unreachable.clear();  // a device less would move those of other ranks
   if (!seen.empty()) (void)manager.report(id_, seen, deadline);  // else it is not known
   if (!id_.empty()) {
     auto lease = renewed(manager, deadline);

@@ -43,7 +43,7 @@ class LeaseRequest {
   /// unsupported if the pool has no such device; those of ManagerLink::ask(), and unavailable if
   /// the manager refuses
   Result<pool::LeaseState> ask(const std::shared_ptr<const transport::Security>& security,
-                               const pool::Sightings& seen, transport::Deadline deadline);
+                               pool::Sightings seen, transport::Deadline deadline);
   /// Gives an own lease back. If this fails, it ends after its lease time.
   void give_back(const std::shared_ptr<const transport::Security>& security,
                  const pool::Sightings& seen, transport::Deadline deadline);

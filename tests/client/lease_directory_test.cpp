@@ -192,6 +192,19 @@ TEST(LeaseDirectory, TellsWhatItHasSeen) {
   EXPECT_TRUE(told[0].ends_with(expected)) << told[0];
 }
 
+// The devices of the ranks of a job are told apart by their place in the lease.
+TEST(LeaseDirectory, KeepsTheDevicesOfOtherRanks) {
+  StubManager manager([](const std::string& request) {
+    EXPECT_TRUE(request.starts_with("GET ")) << request;
+    return held(handle(0, 5), 0);
+  });
+  LeaseDirectory lease({.id = "x", .manager = manager.url(), .rank = 1});
+  ASSERT_TRUE(lease.ticket(0, nullptr).ok());
+  lease.note_unreachable(0);
+  EXPECT_TRUE(lease.ticket(0, nullptr).ok());
+  EXPECT_EQ(manager.requests(), 2);
+}
+
 TEST(LeaseDirectory, SaysWhereItIsWrong) {
   LeaseDirectory unnamed({"x", ""});
   EXPECT_EQ(unnamed.ticket(0, nullptr).status().code(), Code::invalid_argument);
