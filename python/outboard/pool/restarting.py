@@ -39,11 +39,35 @@ def _is_back(rows: list[Row]) -> bool:
     )
 
 
+def _why_it_waits(rows: list[Row]) -> str:
+    """Returns why somebody may have to help a daemon that was asked to restart; "" if not."""
+    if all(row["health"] == "lost" for row in rows):
+        return (
+            "has not come back; is there a supervisor that starts it again? (systemctl status "
+            "outboardd)"
+        )
+    if not any(row["leases"] for row in rows):
+        return "has not ended, though nobody holds its devices; is it of an older version?"
+    return ""
+
+
+def _expect_no_drain(client: PoolClient, name: str, before: list[Row]) -> None:
+    """A manager of an older version only drains. Raises OutboardError then, before the others."""
+    was_open = {row["id"] for row in before if row["admin"] == "open"}
+    rows = client.pages("/v1/devices", "devices")
+    if any(row["id"] in was_open and row["admin"] == "draining" for row in rows):
+        raise OutboardError(
+            f"the manager has drained {name}, and does not restart it (it is of an older version) "
+            f"upgrade it first, and open the devices again: outboard pool uncordon {name}"
+        )
+
+
 def restart_all(
     client: PoolClient, names: tuple[str, ...], deadline_s: float, say: Callable[[str], None]
 ) -> None:
     """Restarts these daemons; () stands for all that have an open device. Returns when all are
-    back. Raises OutboardError if the manager does not know one, or one has no open device."""
+    back. Raises OutboardError if the manager does not know one, or one has no open device, or the
+    manager cannot restart daemons."""
     from outboard.pool.client import name_in_path
 
     found = _by_daemon(client.pages("/v1/devices", "devices"))
@@ -66,25 +90,24 @@ def restart_all(
     ]
     most = max(1, int(_AWAY * sum(len(rows) for rows in found.values())))
     away: dict[str, float] = {}
-    ended: dict[str, float] = {}
+    waits_since: dict[str, float] = {}
     while waiting or away:
         found = _by_daemon(client.pages("/v1/devices", "devices"))
         for name in [name for name in away if _is_back(found.get(name, []))]:
             say(f"{printable(name)} is back after {time.monotonic() - away.pop(name):.0f} s")
         for name in away:
-            if any(row["health"] != "lost" for row in found.get(name, [])):
-                continue
-            if 0 < ended.setdefault(name, time.monotonic()) < time.monotonic() - _LONG_S:
-                ended[name] = 0  # say it once
-                say(
-                    f"{printable(name)} has not come back for {_LONG_S:.0f} s; is there a "
-                    "supervisor that starts it again? (systemctl status outboardd)"
-                )
+            why = _why_it_waits(found.get(name, []))
+            if not why:
+                waits_since.pop(name, None)
+            elif waits_since.setdefault(name, time.monotonic()) < time.monotonic() - _LONG_S:
+                waits_since[name] = float("inf")  # say it once
+                say(f"{_LONG_S:.0f} s: {printable(name)} {why}")
         devices_away = sum(len(found.get(name, [])) for name in away)
         while waiting and (not away or devices_away + len(found.get(waiting[0], [])) <= most):
             name = waiting.pop(0)
             path = f"/v1/daemons/{name_in_path(name)}/drain"
             client.ask("POST", path, {"deadline_s": deadline_s, "restart": True})
+            _expect_no_drain(client, name, found.get(name, []))
             held = sum(bool(row["leases"]) for row in found.get(name, []))
             say(f"{printable(name)} restarts" + (f" when {held} devices are free" if held else ""))
             away[name] = time.monotonic()

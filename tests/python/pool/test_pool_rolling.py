@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pool_daemon import PATIENCE_S, Daemon, Worker, until
@@ -13,6 +14,9 @@ from pool_server import EVERYBODY, PYTHON, Manager, running
 
 from conftest import Outboard, clean_environment
 from outboard import paths
+from outboard.errors import OutboardError
+from outboard.pool.client import PoolClient
+from outboard.pool.restarting import restart_all
 
 pytestmark = pytest.mark.end_to_end
 
@@ -175,6 +179,28 @@ def test_a_daemon_without_an_open_device_is_not_restarted(
         assert why in done.stderr
     assert daemon.ends == []
     daemon.stop()
+    assert manager.stop() == 0
+
+
+class OlderManager(PoolClient):
+    """A manager that does not know the field `restart` ignores it."""
+
+    def ask(self, method: str, path: str, body: Any = None, *more: Any, **named: Any) -> Any:
+        if isinstance(body, dict):
+            body = {key: value for key, value in body.items() if key != "restart"}
+        return super().ask(method, path, body, *more, **named)
+
+
+def test_an_older_manager_drains_one_daemon_only(tmp_path: Path) -> None:
+    manager = Manager(tmp_path / "m", EVERYBODY)
+    with running(manager.client(), "n1", "n2"):
+        local = OlderManager(f"unix:{tmp_path}/m/s")
+        with pytest.raises(OutboardError, match=r"has drained n1, .* pool uncordon n1"):
+            restart_all(local, (), 0, print)
+        rows = local.pages("/v1/devices", "devices")
+        assert [(row["daemon"], row["admin"]) for row in rows] == [
+            ("n1", "draining"), ("n2", "open"),
+        ]  # fmt: skip
     assert manager.stop() == 0
 
 
