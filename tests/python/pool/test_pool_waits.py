@@ -89,7 +89,7 @@ def test_commands_that_nobody_waits_for_are_limited(monkeypatch: pytest.MonkeyPa
 
     async def check() -> None:
         writer = SlowWriter()
-        facts: list[Any] = [writer, *[None] * 7]
+        facts: list[Any] = [writer, *[None] * 8]
         start = partial(manager.Manager(*facts).start, lambda state: None)
         most = manager.MOST_UNWAITED
         assert [start() for _ in range(most + 1)] == [True] * most + [False]
