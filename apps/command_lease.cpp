@@ -80,7 +80,9 @@ Result<CommandLease::Clock::duration> CommandLease::take() {
   pool::LeaseWish wish = wish_.lease;
   wish.seconds = kLeaseSeconds;
   wish.before_start = true;
-  wish.replaced = true;  // the program goes on with another device
+  // The program goes on with another device. A lease has one part of a device, so for a shared one
+  // there may be no other for ever, and it would wait before all others.
+  wish.replaced = wish.exclusive;
   const auto asked = Clock::now();
   const auto state = manager_->put(id_, wish, kLongestWaitS, asked + kAnswerTime);
   // A refused request is not held. One that is queued is, and so may be one without an answer.

@@ -147,7 +147,7 @@ Status LeaseDirectory::ask(const std::shared_ptr<const transport::Security>& sec
       code == Code::busy ? Status(Code::unavailable, lease.status().message()) : lease.status();
   const std::lock_guard lock(mutex_);
   is_waiting_ = code == Code::busy && request_.is_own();
-  renew_at_ = failed_at_ + kRenewAgain;
+  renew_at_ = std::max(renew_at_, failed_at_ + kRenewAgain);  // tokens may be good for longer
   return failure_;
 }
 

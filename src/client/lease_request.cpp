@@ -99,8 +99,8 @@ void LeaseRequest::give_back(const std::shared_ptr<const transport::Security>& s
                              const pool::Sightings& seen, transport::Deadline deadline) {
   if (!is_own() || id_.empty()) return;
   auto manager = pool::LeaseClient::at(source_.manager, security);
-  if (manager.ok() && !seen.empty()) (void)manager->report({}, seen, deadline);
   if (manager.ok()) (void)manager->release_early(id_, deadline);
+  if (manager.ok() && !seen.empty()) (void)manager->report({}, seen, deadline);
   id_.clear();
 }
 

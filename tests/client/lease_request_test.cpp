@@ -100,14 +100,13 @@ TEST(OwnLease, IsTakenAndGivenBack) {
 
 // A short program renews nothing. It tells of the link when it gives the device back.
 TEST(OwnLease, TellsOfItsLinkAtTheEnd) {
-  OwnLease own({lease_answer("held", "n/0", 30'000),
-                http_response("200 OK", R"({"now_ms":1,"leases":[]})"),
-                http_response("204 No Content", "")});
+  OwnLease own({lease_answer("held", "n/0", 30'000), http_response("204 No Content", ""),
+                http_response("200 OK", R"({"now_ms":1,"leases":[]})")});
   ASSERT_TRUE(own.ticket().ok());
   own.lease.note_link(0, {.round_trip_s = 1e-4, .to_bytes_per_s = 1e9, .from_bytes_per_s = 1e9});
   own.lease.give_back(nullptr, StubManager::patience());
-  EXPECT_EQ(own.script.verbs(), "PUT POST DELETE ");
-  const std::string& told = own.script.requests[1];
+  EXPECT_EQ(own.script.verbs(), "PUT DELETE POST ");
+  const std::string& told = own.script.requests[2];
   EXPECT_TRUE(told.starts_with("POST /v1/renew ")) << told;
   EXPECT_NE(told.find(R"({"ids":[],)"), std::string::npos) << told;
   EXPECT_NE(told.find(R"("rtt_us":100.0,"bytes_per_s":)"), std::string::npos) << told;

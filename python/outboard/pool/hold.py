@@ -96,7 +96,7 @@ class Hold:
             "memory_bytes": self._wish.memory_bytes,
             "static": True,
             "ttl_s": TTL_S,
-            "replace": True,  # the program goes on with another device
+            "replace": not self._wish.share,  # the program goes on with another device
             "near": {"machine": machine()},
         }
         path = f"/v1/leases/{self.id}"

@@ -31,11 +31,12 @@ def _by_daemon(rows: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 def _is_back(rows: list[Row]) -> bool:
-    return all(
-        row["admin"] != "restarting"
-        and row["health"] in ("ok", "broken")
-        and row["allocation"] != "unconfirmed"
-        for row in rows
+    # A daemon may have lost a device; that is not waited for.
+    present = [row for row in rows if row["health"] in ("ok", "broken")]
+    return (
+        bool(present or not rows)
+        and all(row["admin"] != "restarting" for row in rows)
+        and all(row["allocation"] != "unconfirmed" for row in present)
     )
 
 

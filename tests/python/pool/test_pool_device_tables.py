@@ -423,6 +423,18 @@ def test_a_daemon_restarts_when_its_devices_are_free() -> None:
     assert not pool.beat(daemon).restart
 
 
+def test_a_device_that_is_gone_lets_its_daemon_restart_once() -> None:
+    pool = Pool(daemons=1, devices=2)
+    for device in ("n0/0", "n0/1"):
+        pool.ask(SetAdmin("root", device, Admin.RESTARTING))
+    assert pool.beat("n0").restart
+    pool.ask(DeregisterDaemon("n0", "n0.1"))
+    pool.devices["n0"] = ["n0/0"]  # the other one was taken out
+    pool.restart_daemon("n0")
+    assert not pool.beat("n0").restart
+    assert pool.state.devices["n0/1"].admin is Admin.OPEN
+
+
 def test_a_cordoned_device_stays_so_over_a_restart() -> None:
     pool = Pool(devices=2)
     pool.ask(SetAdmin("root", "n0/0", Admin.CORDONED))

@@ -273,6 +273,18 @@ def test_a_lost_device_ends_its_handle_if_the_holder_cannot_reach_it_either() ->
     assert pool.allocation(device) == "fencing"
 
 
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_job_keeps_a_lost_device_unless_it_wants_another(replace: bool) -> None:
+    pool = Pool(daemons=2)
+    device = pool.held("x", static=True, replace=replace).handles[0].device
+    other = "n1" if device[:2] == "n0" else "n0"
+    for _ in range(11):
+        pool.now_ms += SECOND
+        pool.beat(other)
+    pool.renew("x", unreachable=(device,))
+    assert pool.where("x") == [f"{other}/0" if replace else device]
+
+
 def test_every_handle_confirmed() -> None:
     pool = Pool(daemons=2)
     pool.held("x", count=2)

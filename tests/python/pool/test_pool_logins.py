@@ -87,7 +87,7 @@ def test_a_link_opens_the_page(site: Site) -> None:
     cookie, *facts = answer.headers["set-cookie"].split("; ")
     assert cookie.startswith("__Host-outboard=")
     assert len(cookie) > 50
-    assert set(facts) == {"Path=/", "Max-Age=43200", "Secure", "HttpOnly", "SameSite=Strict"}
+    assert set(facts) == {"Path=/", "Max-Age=43200", "Secure", "HttpOnly", "SameSite=Lax"}
     page = site.get("/?refresh=5", cookie)
     assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "certificate ada" in page.text

@@ -84,6 +84,10 @@ def register(tx: Transaction, command: RegisterDaemon) -> Answer | None:
     _heard(tx, command.name, live)
     live.registered = True
     for name in live.devices:
+        record = state.devices[name]
+        # It has restarted; so has a device that it does not have any more.
+        if record.admin is Admin.RESTARTING and not again:
+            tx.put(replace(record, admin=Admin.OPEN))
         index_device(state, name)
     tx.desired_changed(command.name)
     return None
@@ -127,8 +131,6 @@ def _register_device(tx: Transaction, daemon: str, facts: DeviceFacts, again: bo
         state.live_daemons[daemon].devices.append(facts.id)
     floor = record.floor if any(h.lives for h in live.handles.values()) else epoch + 1
     record = replace(record, epoch=epoch, floor=max(record.floor, floor))
-    if record.admin is Admin.RESTARTING and not again:
-        record = replace(record, admin=Admin.OPEN)
     if record != state.devices.get(facts.id):
         tx.put(record)
     if not again:

@@ -106,6 +106,9 @@ def renew(tx: Transaction, command: Renew) -> Answer:
         touch(state, lease, tx.now_ms)
         for handle in living_handles(state, lease_id):
             unreachable = handle.device in command.unreachable
+            # A job without a replacement gets this device back when its daemon does.
+            if lease.request.static and not lease.request.replace:
+                continue
             if unreachable and health(state, handle.device) is Health.LOST:
                 end_handle(tx, handle, "lost", queue_other=True)
     return Renewal(tuple(_renewed(state, command.holder, i) for i in command.ids))

@@ -156,7 +156,8 @@ def _nearest_first(state: State, near: Near, tables: list[NodeTable]) -> Iterato
         return cost(node), fullness(node)
 
     yield from sorted(state.places.get(Place("machine", near.machine), ()), key=cost_and_fullness)
-    measured = sorted(links, key=cost_and_fullness, reverse=True)  # the nearest last
+    usable = [node for node in links if any(table.count(node) for table in tables)]
+    measured = sorted(usable, key=cost_and_fullness, reverse=True)  # the nearest last
     labels = [(label, near.labels.get(label, "")) for label in NEIGHBOUR_LABELS]
     beside = {node: None for label in labels for node in state.places.get(Place(*label), ())}
     subnet = state.places.get(Place("subnet", near.subnet), ())

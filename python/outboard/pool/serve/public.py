@@ -76,7 +76,8 @@ async def login(manager: Manager, request: Request) -> Response:
     secret = manager.logins.begin(request.text("code"))
     if secret is None:
         raise ProblemError("no-certificate", f"the link is old, or was used before; {_HOW}")
-    facts = f"Path=/; Max-Age={SESSION_S:.0f}; Secure; HttpOnly; SameSite=Strict"
+    # Not Strict: a link in a web mail would lead to the page without the cookie.
+    facts = f"Path=/; Max-Age={SESSION_S:.0f}; Secure; HttpOnly; SameSite=Lax"
     headers = ((b"set-cookie", f"{COOKIE}={secret}; {facts}".encode()), (b"location", b"/"))
     return Response(303, headers=headers)
 
