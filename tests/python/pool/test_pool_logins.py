@@ -214,6 +214,18 @@ def test_links_and_sessions_end() -> None:
     assert logins.reader(secret) is None
 
 
+def test_a_second_use_ends_the_session_also_later() -> None:
+    clock = Clock()
+    logins = Logins("https://x", clock)
+    code = code_of(logins.link(peer("ada")))
+    secret = logins.begin(code)
+    assert secret is not None
+    clock.now += SESSION_S / 2
+    assert logins.reader(secret) is not None
+    assert logins.begin(code) is None
+    assert logins.reader(secret) is None
+
+
 def test_a_reader_has_no_role_that_changes_anything() -> None:
     logins = Logins("https://x")
     for roles, left in (

@@ -55,6 +55,7 @@ class Logins:
             return None
         secret = self._new(self._sessions, link.reader, SESSION_S)
         link.session = _key(secret)
+        link.until = self._clock() + SESSION_S  # a second use ends the session until then
         return secret
 
     def reader(self, secret: str) -> Peer | None:
