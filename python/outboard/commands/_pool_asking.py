@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 
 Function = Callable[..., Any]
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_DEADLINE = click.option(
+    "--deadline",
+    type=Duration(),
+    default=0.0,
+    metavar="TIME",
+    help="Static holders leave then.  [default: when they end]",
+)
 
 
 def asking(function: Function) -> Function:
@@ -280,13 +287,7 @@ def clear(client: PoolClient, device: str) -> None:
 @click.command("drain")
 @asking
 @click.argument("daemon")
-@click.option(
-    "--deadline",
-    type=Duration(),
-    default=0.0,
-    metavar="TIME",
-    help="Static holders leave then.  [default: when they end]",
-)
+@_DEADLINE
 @click.option(
     "--restart",
     is_flag=True,
@@ -295,27 +296,21 @@ def clear(client: PoolClient, device: str) -> None:
 )
 def drain(client: PoolClient, daemon: str, deadline: float, restart: bool) -> None:
     """Grant nothing more on the devices of DAEMON, and ask their holders to leave."""
-    body = {"deadline_s": deadline, "restart": restart}
-    told = client.ask("POST", _path("daemons", daemon, "drain"), body)
-    if restart and not told["changed"]:
-        raise OutboardError(
-            f"{daemon} has no open device (they are cordoned or drained); open them first with "
-            f"`outboard pool uncordon {daemon}`"
-        )
-    _changed(told, "restarting" if restart else "draining")
+    if restart:
+        from outboard.pool.restarting import ask_to_restart
+
+        ask_to_restart(client, daemon, deadline)
+        click.echo(f"restarting {printable(daemon)}")
+        return
+    told = client.ask("POST", _path("daemons", daemon, "drain"), {"deadline_s": deadline})
+    _changed(told, "draining")
 
 
 @click.command("restart")
 @asking
 @click.argument("daemons", nargs=-1, metavar="[DAEMON]...")
 @click.option("--all", "everyone", is_flag=True, help="All daemons with an open device.")
-@click.option(
-    "--deadline",
-    type=Duration(),
-    default=0.0,
-    metavar="TIME",
-    help="Static holders leave then.  [default: when they end]",
-)
+@_DEADLINE
 def restart(client: PoolClient, daemons: tuple[str, ...], everyone: bool, deadline: float) -> None:
     """Restart daemons, for example with a new version, and let no program fail by it.
 

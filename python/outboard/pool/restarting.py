@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from outboard.pool.client import PoolClient
 
 _LOOK_S = 1.0
-# Of the devices, at most this part is away at once; always those of one daemon.
+# At most this part of the devices is away at once, but always those of one daemon.
 _AWAY = 0.1
 # A daemon that has been away for so long may need help.
 _LONG_S = 60.0
@@ -52,15 +52,28 @@ def _why_it_waits(rows: list[Row]) -> str:
     return ""
 
 
-def _expect_no_drain(client: PoolClient, name: str, before: list[Row]) -> None:
-    """A manager of an older version only drains. Raises OutboardError then, before the others."""
-    was_open = {row["id"] for row in before if row["admin"] == "open"}
+def ask_to_restart(client: PoolClient, name: str, deadline_s: float) -> None:
+    """Asks for the restart of a daemon. Raises OutboardError if it has no open device, or the
+    manager is of an older version, which only drains."""
+    from outboard.pool.client import name_in_path
+
+    path = f"/v1/daemons/{name_in_path(name)}/drain"
+    told = client.ask("POST", path, {"deadline_s": deadline_s, "restart": True})
+    if not told["changed"]:
+        raise _nothing_to_restart(name)
     rows = client.pages("/v1/devices", "devices")
-    if any(row["id"] in was_open and row["admin"] == "draining" for row in rows):
+    if any(row["id"] in told["changed"] and row["admin"] == "draining" for row in rows):
         raise OutboardError(
             f"the manager has drained {name}, and does not restart it (it is of an older version) "
             f"upgrade it first, and open the devices again: outboard pool uncordon {name}"
         )
+
+
+def _nothing_to_restart(name: str) -> OutboardError:
+    return OutboardError(
+        f"{name} has no open device (they are cordoned or drained); open them first with "
+        f"`outboard pool uncordon {name}`"
+    )
 
 
 def restart_all(
@@ -69,8 +82,6 @@ def restart_all(
     """Restarts these daemons; () stands for all that have an open device. Returns when all are
     back. Raises OutboardError if the manager does not know one, or one has no open device, or the
     manager cannot restart daemons."""
-    from outboard.pool.client import name_in_path
-
     found = _by_daemon(client.pages("/v1/devices", "devices"))
     unknown = [name for name in names if name not in found]
     if unknown:
@@ -79,10 +90,7 @@ def restart_all(
         )
     for name in names:
         if not any(row["admin"] in ("open", "restarting") for row in found[name]):
-            raise OutboardError(
-                f"{name} has no open device (they are cordoned or drained); open them first with "
-                f"`outboard pool uncordon {name}`"
-            )
+            raise _nothing_to_restart(name)
     # `outboard pool status` has the others in mind: they are not there, or somebody repairs them.
     waiting = list(names) or [
         name
@@ -106,9 +114,7 @@ def restart_all(
         devices_away = sum(len(found.get(name, [])) for name in away)
         while waiting and (not away or devices_away + len(found.get(waiting[0], [])) <= most):
             name = waiting.pop(0)
-            path = f"/v1/daemons/{name_in_path(name)}/drain"
-            client.ask("POST", path, {"deadline_s": deadline_s, "restart": True})
-            _expect_no_drain(client, name, found.get(name, []))
+            ask_to_restart(client, name, deadline_s)
             held = sum(bool(row["leases"]) for row in found.get(name, []))
             say(f"{printable(name)} restarts" + (f" when {held} devices are free" if held else ""))
             away[name] = time.monotonic()

@@ -16,7 +16,7 @@ from conftest import Outboard, clean_environment
 from outboard import paths
 from outboard.errors import OutboardError
 from outboard.pool.client import PoolClient
-from outboard.pool.restarting import restart_all
+from outboard.pool.restarting import ask_to_restart, restart_all
 
 pytestmark = pytest.mark.end_to_end
 
@@ -195,8 +195,12 @@ def test_an_older_manager_drains_one_daemon_only(tmp_path: Path) -> None:
     manager = Manager(tmp_path / "m", EVERYBODY)
     with running(manager.client(), "n1", "n2"):
         local = OlderManager(f"unix:{tmp_path}/m/s")
+        for _ in range(2):  # also when it is asked again
+            with pytest.raises(OutboardError, match=r"has drained n1, .* pool uncordon n1"):
+                restart_all(local, (), 0, print)
+            local.ask("POST", "/v1/daemons/n1/uncordon")
         with pytest.raises(OutboardError, match=r"has drained n1, .* pool uncordon n1"):
-            restart_all(local, (), 0, print)
+            ask_to_restart(local, "n1", 0)
         rows = local.pages("/v1/devices", "devices")
         assert [(row["daemon"], row["admin"]) for row in rows] == [
             ("n1", "draining"), ("n2", "open"),
