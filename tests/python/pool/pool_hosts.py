@@ -20,7 +20,7 @@ from outboard.pool.client import PoolClient, UnreachableError
 from outboard.pool.serve.server import PLACE_LOST
 
 sys.path.append(str(ROOT / "bench"))
-from outboard_bench.netns import Star, inside
+from outboard_bench.netns import DEVICE, Star, inside
 
 # The marks of tests with these hosts.
 MARKS = [
@@ -38,11 +38,13 @@ class Hosts:
     logs for the history checker."""
 
     HOSTS = 3  # beside the client's
+    ENDS = (0,)  # statuses of managers that were told to stop
 
     def __init__(
         self, folder: Path, native: paths.Native, star: Star, *daemon_options: str
     ) -> None:
         self.folder, self.native, self.star = folder, native, star
+        self._starting = threading.Lock()  # one at a time starts managers again
         *hosts, first, second = star.hosts
         self.names = {"M": hosts[0], "D": first, "C": star.client}
         self.managers = self._start_managers(hosts)
@@ -73,6 +75,17 @@ class Hosts:
         """Returns the manager that leads."""
         return self.managers[0]
 
+    def kill(self, manager: Manager) -> None:
+        """Kills a manager, and starts it again."""
+        with self._starting:
+            manager.kill()
+            manager.start()
+
+    def restart(self, manager: Manager) -> None:
+        with self._starting:
+            assert manager.stop() in self.ENDS
+            manager.start()
+
     def cut(self, pairs: str, one_way: bool = False) -> None:
         """Drops packets between the hosts of "M-D C-D"; "" heals all. One way: only those from the
         first one of each pair."""
@@ -89,6 +102,11 @@ class Hosts:
             )
             words = inside(self.names[letter], ["nft", "-f", "-"])
             subprocess.run(words, input=text, text=True, check=True)
+
+    def slow_down(self, letter: str) -> None:
+        """Lets a host send 100 Mbit/s only."""
+        words = ["tc", "-n", self.names[letter], "qdisc", "replace", "dev", DEVICE, "root", "tbf"]
+        subprocess.run([*words, *"rate 100mbit burst 64k latency 50ms".split()], check=True)
 
     def lease(self, name: str) -> Any:
         rows = self.client.pages("/v1/leases", "leases", query={"over": "1"})
@@ -116,6 +134,7 @@ class ReplicatedHosts(Hosts):
     Managers that have lost their place start again, as systemd would do it."""
 
     HOSTS = 5
+    ENDS = (0, PLACE_LOST)  # it may have lost its place a moment before
 
     def _start_managers(self, hosts: list[str]) -> list[Manager]:
         places = [Place(self.star.address(host), tuple(inside(host, []))) for host in hosts]
@@ -135,8 +154,9 @@ class ReplicatedHosts(Hosts):
     def _start_again(self, managers: list[Manager]) -> None:
         while not self._ended.wait(0.2):
             for manager in managers:
-                if manager.process.poll() == PLACE_LOST:
-                    manager.start()
+                with self._starting:
+                    if manager.process.poll() == PLACE_LOST:
+                        manager.start()
 
     def leader(self) -> Manager:
         """Returns the manager that leads, and gives its host the letter M."""

@@ -107,7 +107,7 @@ class Pauses(threading.Thread):
 
 
 class Load:
-    """What runs on the client's host."""
+    """Programs, jobs and a lease on the client's host."""
 
     def __init__(self, hosts: Hosts, seed: int) -> None:
         self.hosts, self._seed = hosts, seed
@@ -265,7 +265,7 @@ def site_of(kind: type[Hosts], folder: Path, native: paths.Native) -> Iterator[S
         print(f"{events} events, {site.load.jobs} jobs")
 
 
-# What can be cut off from what, of a manager, a node and a client.
+# These pairs of a manager, a node and a client can be cut off from each other.
 PAIRS = ["M-D", "M-C", "C-D", "M-C M-D", "M-D C-D", "M-C C-D", "M-C M-D C-D"]
 
 
@@ -289,15 +289,11 @@ def stand_still(seconds: float, *processes: subprocess.Popen[Any]) -> None:
 
 
 def kill_manager(site: Site) -> None:
-    manager = site.hosts.leader()
-    manager.kill()
-    manager.start()
+    site.hosts.kill(site.hosts.leader())
 
 
 def restart_manager(site: Site) -> None:
-    manager = site.hosts.leader()
-    assert manager.stop() == 0
-    manager.start()
+    site.hosts.restart(site.hosts.leader())
 
 
 def kill_daemon(site: Site) -> None:

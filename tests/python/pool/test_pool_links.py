@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -34,8 +33,7 @@ def test_programs_get_the_device_with_the_quicker_link(
 ) -> None:
     with Star(1500, Hosts.HOSTS) as star:
         hosts = Hosts(tmp_path, native, star)
-        slow = ["tc", "-n", hosts.names["D"], "qdisc", "replace", "dev", "veth0", "root", "tbf"]
-        subprocess.run([*slow, *"rate 100mbit burst 64k latency 50ms".split()], check=True)
+        hosts.slow_down("D")
         # The first two programs measure a link each.
         assert {node_of_program(hosts, turn) for turn in range(2)} == {"n1", "n2"}
         assert [node_of_program(hosts, turn) for turn in (2, 3)] == ["n2", "n2"]

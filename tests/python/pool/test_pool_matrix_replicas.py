@@ -65,10 +65,9 @@ def member_of_leader(site: Site) -> Member:
 
 
 def kill_standby(site: Site) -> None:
-    hosts = hosts_of(site)
-    (standby,) = [m for m in hosts.managers if m is not hosts.leader()]
-    standby.kill()
-    standby.start()
+    leader = site.hosts.leader()
+    (standby,) = [manager for manager in site.hosts.managers if manager is not leader]
+    site.hosts.kill(standby)
 
 
 def kill_member(site: Site) -> None:
@@ -79,11 +78,11 @@ def kill_member(site: Site) -> None:
 
 
 def kill_host_of_leader(site: Site) -> None:
+    """The member is back before the manager, which needs it."""
     leader, member = site.hosts.leader(), member_of_leader(site)
-    leader.kill()
     member.kill()
     hosts_of(site).etcd.start(member)
-    leader.start()
+    site.hosts.kill(leader)
 
 
 def kill_majority(site: Site) -> None:
