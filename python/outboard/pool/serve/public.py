@@ -67,7 +67,10 @@ async def script(manager: Manager, request: Request) -> Response:
 
 async def link(manager: Manager, request: Request) -> Response:
     if not manager.logins.url:
-        text = "the manager serves browsers with a certificate only; --page ADDRESS serves others"
+        text = (
+            "the manager has no address for browsers without a certificate (--page ADDRESS of "
+            "`outboard pool serve`); one without a key shows its page at each address"
+        )
         raise ProblemError("unknown", text)
     return answer(PageLink(manager.logins.link(request.peer), LINK_S))
 
