@@ -36,7 +36,7 @@ struct LeaseRank {
   std::size_t devices = 0;  ///< of each process; 0: they take turns on all devices
 };
 
-/// What the holder of a lease has seen of the pool. The manager grants near devices first.
+/// A holder tells the manager this, which grants devices with quick links first.
 struct Sightings {
   struct MeasuredLink {
     std::string daemon;

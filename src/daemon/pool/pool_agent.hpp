@@ -32,7 +32,7 @@ struct PoolNode {
   std::function<std::uint64_t(std::size_t device)> memory_used;
   DeviceHealth::Test self_test;
   std::chrono::milliseconds self_test_interval{60'000};
-  /// Begins the end of the daemon, for whom somebody starts it again. Threads: the agent's
+  /// Ends the daemon, as SIGTERM does; its supervisor starts it again.   Threads: the agent's
   std::function<void()> restart;
 };
 

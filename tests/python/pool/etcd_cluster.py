@@ -36,7 +36,7 @@ _TIMES = ("--heartbeat-interval", "50", "--election-timeout", "500")
 
 
 class Place(NamedTuple):
-    """Where a member runs. `wrap`: the words before a command, which run it there."""
+    """The host of a member. `wrap`: the words before a command, which run it there."""
 
     address: str = "127.0.0.1"
     wrap: tuple[str, ...] = ()

@@ -59,7 +59,7 @@ class Logins:
         return secret
 
     def reader(self, secret: str) -> Peer | None:
-        """Returns who reads the page in this session. It has no role that changes anything."""
+        """Returns who reads the page with this secret, without a role that changes anything."""
         self._forget_old()
         session = self._sessions.get(_key(secret))
         return session.reader if session else None

@@ -15,8 +15,8 @@ LOOPBACK = "loopback"  # TCP without keys: anybody on this machine
 
 class Peer(NamedTuple):
     """`holder`: as daemons name the same peer ("certificate ada", "uid 1000"); empty: a browser
-    without a certificate. `name`: of its
-    certificate, which a daemon registers under; empty: any."""
+    without a certificate. `name`: of its certificate, which a daemon registers under; empty: any.
+    """
 
     holder: str
     name: str
