@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace as replaced
 from pool_commands import SECOND, Pool
 
 from outboard.pool.core.commands import (
@@ -19,6 +20,7 @@ from outboard.pool.core.commands import (
 )
 from outboard.pool.core.records import Admin, Lease, LeaseState, Request
 from outboard.pool.core.replies import DesiredChanged, LeaseChanged
+from outboard.pool.core.state import living_handles
 
 STATES = ["queued", "held", "ending", "over"]
 T = 30 * SECOND
@@ -283,6 +285,38 @@ def test_a_job_keeps_a_lost_device_unless_it_wants_another(replace: bool) -> Non
         pool.beat(other)
     pool.renew("x", unreachable=(device,))
     assert pool.where("x") == [f"{other}/0" if replace else device]
+
+
+def seats(pool: Pool, lease: str = "x") -> dict[str, int]:
+    return {handle.device: handle.seat for handle in living_handles(pool.state, lease)}
+
+
+def test_devices_have_numbers_in_their_lease() -> None:
+    """A device in place of a lost one has its number, whatever its name is."""
+    pool = Pool(daemons=5)
+    pool.held("x", count=3, replace=True)
+    assert seats(pool) == {"n0/0": 0, "n1/0": 1, "n2/0": 2}
+    pool.ask(SetAdmin("root", "n1/0", Admin.RETIRED))
+    assert seats(pool) == {"n0/0": 0, "n3/0": 1, "n2/0": 2}
+    pool.ask(Shrink("x", "ada", "n0/0"))
+    pool.ask(Grow("x", "ada", "more", 2))
+    pool.beat_all()
+    assert seats(pool) == {"n0/0": 0, "n3/0": 1, "n2/0": 2, "n4/0": 3}
+
+
+def test_devices_of_an_older_manager_get_numbers_by_name() -> None:
+    pool = Pool(daemons=4)
+    pool.held("x", count=3)
+    pool.held("y")
+    handles = pool.store.tables["handles"]
+    for key, handle in handles.items():
+        if handle.lease == "x":
+            handles[key] = replaced(handle, seat=-1)
+    pool.restart_manager()
+    assert seats(pool) == {"n0/0": 0, "n1/0": 1, "n2/0": 2}
+    assert seats(pool, "y") == {"n3/0": 0}
+    stored = {handle.device: handle.seat for handle in handles.values()}
+    assert stored == {"n0/0": 0, "n1/0": 1, "n2/0": 2, "n3/0": 0}
 
 
 def test_every_handle_confirmed() -> None:

@@ -373,6 +373,10 @@ def test_an_early_release_is_answered_before_it_is_stored(tmp_path: Path) -> Non
             delete("/v1/leases/early?early=1")
             assert set(statuses.values()) == {202}
             assert proxy.held.wait(60)
+            # The program that gave it back tells of its link, and does not wait for the store.
+            link = {"machine": "m", "daemon": "n1", "rtt_us": 100, "bytes_per_s": 1e9}
+            assert client.ask("POST", "/v1/renew", {"ids": [], "links": [link]})["leases"] == []
+            assert not proxy.goes_on.is_set()
             # The store may be gone, so the next ones wait like all others.
             time.sleep(2 * SOON_S)
             late = ("/v1/leases/usual", "/v1/leases/none?early=1")

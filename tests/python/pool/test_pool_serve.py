@@ -127,6 +127,28 @@ def test_growing_waits_too(client: PoolClient) -> None:
         assert [handle["device"] for handle in rank["handles"]] == ["a3/1"]
 
 
+@pytest.mark.parametrize("each", [0, 1])
+@pytest.mark.parametrize("replaced", [True, False])
+def test_ranks_keep_their_devices_when_another_is_lost(
+    client: PoolClient, each: int, replaced: bool
+) -> None:
+    node, lease = f"r{each}{replaced:d}", f"/v1/leases/ranks{each}{replaced:d}"
+    with running(client, node, devices=4):
+
+        def devices() -> list[list[str]]:
+            ranks = ({"rank": rank, "per_rank": each} for rank in range(3))
+            answers = [client.ask("GET", lease, query=rank) for rank in ranks]
+            return [[handle["device"] for handle in answer["handles"]] for answer in answers]
+
+        client.ask("PUT", lease, {"count": 3, "replace": replaced})
+        assert devices() == [[f"{node}/0"], [f"{node}/1"], [f"{node}/2"]]
+        client.ask("PATCH", f"/v1/devices/{node}%2F1", {"admin": "retired"})
+        # Without a replacement, the ranks that take turns share what is left.
+        other = [f"{node}/3"] if replaced else [] if each else [f"{node}/2"]
+        assert devices() == [[f"{node}/0"], other, [f"{node}/2"]]
+        client.ask("DELETE", lease)
+
+
 def test_administrators_cordon_drain_and_ban(client: PoolClient) -> None:
     with running(client, "a4"):
         client.ask("POST", "/v1/daemons/a4/cordon")

@@ -91,7 +91,7 @@ def _epochs_that_repeat(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         handles,
         "Handle",
-        lambda device, epoch, *rest: Handle(device, max(1, epoch - 1), *rest),
+        lambda device, epoch, *rest, **more: Handle(device, max(1, epoch - 1), *rest, **more),
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+
 from msgspec.structs import replace
 
 from outboard.pool.core import fair_share
@@ -97,14 +100,15 @@ def grant(tx: Transaction, lease: Lease, demand: Demand, devices: list[str]) -> 
         lease = replace(lease, end_ms=state.live_leases[lease.id].end_ms)
         tx.put(lease)
         watch_deadline(tx, lease)
-    for device in devices:
+    for device, seat in zip(sorted(devices), _free_seats(state, lease.id), strict=False):
         record = state.devices[device]
         epoch = max(record.epoch + 1, record.floor)
         floor = epoch if request.exclusive else record.floor
         tx.put(replace(record, epoch=epoch, floor=floor))
         share = WHOLE if request.exclusive else request.share
         memory = record.memory_bytes if request.exclusive else request.memory_bytes
-        tx.put(Handle(device, epoch, lease.id, request.exclusive, share, memory, now_ms))
+        facts = (device, epoch, lease.id, request.exclusive, share, memory, now_ms)
+        tx.put(Handle(*facts, seat=seat))
         live = state.live_devices[device]
         if request.priority is Priority.IDLE:
             state.idle[device, epoch] = None
@@ -115,6 +119,11 @@ def grant(tx: Transaction, lease: Lease, demand: Demand, devices: list[str]) -> 
         _account(tx, lease, share, 1)
     tx.audit(lease.holder, "grant", lease.id, " ".join(devices))
     tx.lease_changed(lease.id)
+
+
+def _free_seats(state: State, lease_id: str) -> Iterator[int]:
+    taken = {handle.seat for handle in living_handles(state, lease_id)}
+    return (seat for seat in itertools.count() if seat not in taken)
 
 
 def end_handle(tx: Transaction, handle: Handle, reason: str, queue_other: bool = False) -> None:

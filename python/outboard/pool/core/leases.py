@@ -41,6 +41,7 @@ def view(state: State, lease_id: str) -> LeaseView:
                 handle.share,
                 handle.memory_bytes,
                 handle.reclaim_ms,
+                handle.seat,
             )
         )
     status = 202 if lease.state is LeaseState.QUEUED else 200

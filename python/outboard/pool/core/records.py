@@ -139,6 +139,8 @@ class Handle(Row, frozen=True):
     """One device of a lease, from its grant until its daemon has confirmed its end.
 
     `use` is the sum over all starts of its daemon. `counted` of the start `instance` is part of it.
+    `seat`: its number in the lease, by which ranks have their devices; a device in place of a lost
+    one has its number. -1: a manager of an older version has granted it.
     """
 
     device: str
@@ -155,6 +157,7 @@ class Handle(Row, frozen=True):
     use: Use = Use()
     counted: Use = Use()
     instance: str = ""
+    seat: int = -1
 
     @property
     def lives(self) -> bool:

@@ -18,7 +18,7 @@ class Done(Record, frozen=True):
 
 
 class HandleView(Record, frozen=True):
-    """What a token says about one device of a lease."""
+    """What a token says about one device of a lease, and the device's number in the lease."""
 
     device: str
     daemon: str
@@ -28,6 +28,7 @@ class HandleView(Record, frozen=True):
     share: int
     memory_bytes: int
     reclaim_ms: int
+    seat: int
 
 
 class LeaseView(Record, frozen=True):

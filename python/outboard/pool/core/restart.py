@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from outboard.pool.core.handles import touch, watch_deadline
-from outboard.pool.core.records import Admin, LeaseState, Priority
+from outboard.pool.core.records import Admin, Handle, LeaseState, Priority
 from outboard.pool.core.state import (
     LiveDaemon,
     LiveDevice,
     LiveLease,
     index_daemon_places,
     index_device,
+    living_handles,
     quota_names,
 )
 from outboard.pool.core.transaction import Transaction
@@ -67,12 +70,15 @@ def _leases(tx: Transaction) -> None:
 
 def _handles(tx: Transaction) -> None:
     state = tx.state
+    unseated: dict[str, list[Handle]] = {}
     for key, handle in state.handles.items():
         lease, live = state.leases[handle.lease], state.live_devices[handle.device]
         live.handles[handle.epoch] = handle
         live.share_left -= handle.share
         live.memory_left -= handle.memory_bytes
         state.live_leases[lease.id].handles[key] = None
+        if handle.lives and handle.seat < 0:
+            unseated.setdefault(lease.id, []).append(handle)
         if handle.lives:
             if lease.request.priority is Priority.IDLE:
                 state.idle[key] = None
@@ -80,3 +86,8 @@ def _handles(tx: Transaction) -> None:
                 state.held_of[name] = state.held_of.get(name, 0) + 1
             if handle.reclaim_ms and state.devices[handle.device].admin is not Admin.RETIRED:
                 tx.timer(handle.reclaim_ms, "reclaim", handle.device, handle.epoch)
+    for lease_id, handles in unseated.items():
+        seated = [handle.seat for handle in living_handles(state, lease_id)]
+        first = 1 + max(seated)  # 0 for a lease of an older manager
+        for seat, handle in enumerate(sorted(handles, key=lambda h: h.device), first):
+            tx.put(replace(handle, seat=seat))

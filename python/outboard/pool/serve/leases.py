@@ -44,13 +44,14 @@ _STALE_S = 8.0  # a poll that waits keeps its place in the queue so often
 class Shown:
     """A lease as the writer's thread saw it."""
 
-    __slots__ = ("addresses", "holder", "place", "view", "waiting")
+    __slots__ = ("addresses", "holder", "place", "seats", "view", "waiting")
 
     def __init__(self, state: State, view: LeaseView) -> None:
         self.view = view
         lease = state.leases[view.id]
         self.holder = lease.holder
         self.waiting = bool(lease.waiting)
+        self.seats = lease.request.count  # more when it has grown
         self.addresses = {}
         for handle in view.handles:
             daemon = state.daemons[handle.daemon]
@@ -130,13 +131,18 @@ def _rank(exchange: Exchange) -> tuple[int, int] | None:
     return (rank, int(exchange.number("per_rank", 0, 0, 1 << 10))) if rank >= 0 else None
 
 
-def _of_rank(handles: list[HandleView], rank: tuple[int, int] | None) -> list[HandleView]:
+def _of_rank(shown: Shown, rank: tuple[int, int] | None) -> list[HandleView]:
+    """Returns the handles of one rank. They stay the same when others of the lease change."""
+    handles = list(shown.view.handles)
     if rank is None or not handles:
         return handles
     number, each = rank
     if each:
-        return handles[number * each : (number + 1) * each]
-    return [handles[number % len(handles)]]
+        seats = range(number * each, (number + 1) * each)
+        return [handle for handle in handles if handle.seat in seats]
+    # They take turns. One whose device is away has another one.
+    mine = number % max(shown.seats, 1 + max(handle.seat for handle in handles))
+    return [h for h in handles if h.seat == mine] or [handles[number % len(handles)]]
 
 
 async def _poll(
@@ -168,7 +174,9 @@ async def renew(manager: Manager, exchange: Exchange) -> Response:
     lost = tuple(check_device(one) for one in body.unreachable)
     for link in body.links:
         told = Link(link.machine, link.daemon, float(link.rtt_us), float(link.bytes_per_s))
-        await manager.do(_known(told))
+        manager.start(_known(told))
+    if not ids:  # a program that ends tells of links, and waits for nothing
+        return answer(RenewalAnswer(manager.now_ms(), []))
     renewal: Renewal = await manager.do(Renew(exchange.peer.holder, ids, lost))
     now_ms = manager.now_ms()
     rows = [_renewed(i, one) for i, one in zip(ids, renewal.leases, strict=True)]
@@ -233,7 +241,7 @@ def _mine(peer: Peer, lease_id: str, make: Callable[[str], Command]) -> Callable
 
 def _answer(manager: Manager, shown: Shown, uid: int, rank: tuple[int, int] | None) -> LeaseAnswer:
     view, now_ms = shown.view, manager.now_ms()
-    mine = _of_rank(list(view.handles), rank)
+    mine = _of_rank(shown, rank)
     handles = [_handle(manager, shown, handle, now_ms, uid) for handle in mine]
     return LeaseAnswer(
         view.id,
