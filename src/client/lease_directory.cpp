@@ -34,6 +34,16 @@ bool LeaseDirectory::is_waiting() const {
   return is_waiting_;
 }
 
+// @pre the caller holds mutex_
+Status LeaseDirectory::no_device() const {
+  if (is_waiting_) {
+    return {Code::unavailable, request_.name() +
+                                   " has no device now (its last one was lost); calls run locally "
+                                   "until it has another"};
+  }
+  return over();
+}
+
 Status LeaseDirectory::over() const {
   return {Code::fenced, request_.name() +
                             " does not give this device any more (it was released, has expired, "
@@ -53,7 +63,7 @@ bool LeaseDirectory::is_known(std::size_t index, Clock::time_point until) const 
 
 Result<LeaseTicket> LeaseDirectory::known(std::size_t index) const {
   const std::lock_guard lock(mutex_);
-  if (index >= entries_.size() || entries_[index].dropped) return over();
+  if (index >= entries_.size() || entries_[index].dropped) return no_device();
   const pool::LeaseHandle& handle = entries_[index].handle;
   LeaseTicket ticket{handle.reachable(), handle.token};
   if (ticket.addresses.empty()) return handle.unreachable();
@@ -71,6 +81,8 @@ Result<LeaseTicket> LeaseDirectory::ticket(
     if (is_good_until(&LeaseDirectory::ends_at_)) return known(index);
     return Status(Code::declined, "no device of " + request_.name() + " is held now");
   }
+  // Whoever needs no answer does not wait for those who ask.
+  if (is_good_until(&LeaseDirectory::renew_at_) && !is_missed(index)) return known(index);
   const std::lock_guard lock(asking_);
   if (is_over_) return over();
   if (is_good_until(&LeaseDirectory::renew_at_) && !is_missed(index)) return known(index);
@@ -117,8 +129,14 @@ void LeaseDirectory::give_back(const std::shared_ptr<const transport::Security>&
                                transport::Deadline deadline) {
   const std::unique_lock lock(asking_, std::try_to_lock);
   if (!lock.owns_lock() || !request_.is_own()) return;
-  request_.give_back(security, unsaid(), deadline);
-  const std::lock_guard entries(mutex_);
+  pool::Sightings seen = unsaid();
+  seen.unreachable.clear();  // of a lease that is over
+  request_.give_back(security, seen, deadline);
+  drop_all();
+}
+
+void LeaseDirectory::drop_all() {
+  const std::lock_guard lock(mutex_);
   for (Entry& entry : entries_) entry.dropped = true;
 }
 
@@ -138,6 +156,7 @@ Status LeaseDirectory::ask(const std::shared_ptr<const transport::Security>& sec
   auto lease = request_.ask(security, unsaid(), asked + kPatience);
   const Code code = lease.status().code();
   is_over_ = code == Code::fenced;
+  if (is_over_) drop_all();
   if (lease.ok()) {
     take(std::move(lease).value(), asked);
     return {};
@@ -153,7 +172,7 @@ Status LeaseDirectory::ask(const std::shared_ptr<const transport::Security>& sec
 
 void LeaseDirectory::take(pool::LeaseState lease, Clock::time_point asked) {
   const std::lock_guard lock(mutex_);
-  is_waiting_ = false;
+  is_waiting_ = lease.handles.empty() && !request_.is_divided();
   renew_at_ = asked + lease.until_renewal();
   ends_at_ = asked + lease.left();
   for (Entry& entry : entries_) {

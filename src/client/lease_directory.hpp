@@ -28,7 +28,7 @@ enum class Asking { allowed, never };
 /// Asks the manager when a connection is made, and keeps its answer. Nothing is open between two
 /// questions, and no thread runs. Devices keep their numbers; those that the lease gains later
 /// follow, and so do those of a new lease.
-/// Threads: any; while one asks, others that may ask wait in ticket()
+/// Threads: any; while one asks, others whose device must be asked for wait in ticket()
 class LeaseDirectory {
  public:
   /// The most devices that a process meets; its connections are bounded, too.
@@ -46,8 +46,9 @@ class LeaseDirectory {
   std::string name(std::size_t index) const;
   /// True if the lease has lost this device, and has others.
   bool is_retired(std::size_t index) const;
-  /// True if the program's own lease waits for devices. It keeps its place in the queue if the
-  /// manager is asked again within seconds.
+  /// True if the lease waits for devices: the program's own one for its first, which keeps its
+  /// place in the queue if the manager is asked again within seconds; or that of `outboard run` for
+  /// others in place of lost ones.
   bool is_waiting() const;
 
   /// Returns what opens a session on the device. Asks the manager if that is not known, is old, or
@@ -86,11 +87,13 @@ class LeaseDirectory {
   // @pre of these: asking_ is held
   Status ask(const std::shared_ptr<const transport::Security>& security);
   void take(pool::LeaseState lease, Clock::time_point asked);
+  void drop_all();
   pool::Sightings unsaid();
 
   bool is_missed(std::size_t index) const;
   bool is_known(std::size_t index, Clock::time_point until) const;
   Result<LeaseTicket> known(std::size_t index) const;
+  Status no_device() const;
   Status over() const;
 
   std::mutex asking_;              // is held while the manager is asked, and guards these

@@ -49,6 +49,8 @@ class LeaseRequest {
                  const pool::Sightings& seen, transport::Deadline deadline);
 
   bool is_own() const noexcept { return source_.is_own(); }
+  /// True if each rank of an MPI program has its part of the lease, which may be nothing.
+  bool is_divided() const noexcept { return source_.rank.has_value(); }
   /// Names the lease for people.
   std::string name() const;
 

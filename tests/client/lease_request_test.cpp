@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "client/lease_directory.hpp"
@@ -172,11 +173,12 @@ TEST(OwnLease, IsKeptWhileTheManagerIsAway) {
 
 // The lease that `outboard run` acquires. Its command asks the manager only where it must.
 struct LeaseOfTheCommand {
-  explicit LeaseOfTheCommand(std::vector<std::string> answers, std::optional<unsigned> rank = {})
+  explicit LeaseOfTheCommand(std::vector<std::string> answers, std::optional<unsigned> rank = {},
+                             const std::string& other_manager = {})
       : script{std::move(answers)},
         manager([this](const std::string& request) { return script.next(request); }),
         lease({.id = "of-the-command",
-               .manager = manager.url(),
+               .manager = other_manager.empty() ? manager.url() : other_manager,
                .answer = file,
                .devices = 1,
                .rank = rank}) {}
@@ -240,6 +242,63 @@ TEST(LeaseOfTheCommand, ComesLaterThanARankElsewhere) {
   ASSERT_TRUE(ticket.ok()) << ticket.status().message();
   EXPECT_EQ(ticket->token, "of n/0");
   EXPECT_EQ(run.script.verbs(), "GET GET GET ");
+}
+
+std::string lease_without_devices() {
+  return http_response("200 OK", R"({"state":"held","now_ms":1,"end_ms":30001,"handles":[]})");
+}
+
+// Its device was lost, and another one is granted when one is free.
+TEST(LeaseOfTheCommand, WaitsForADeviceInPlaceOfALostOne) {
+  LeaseOfTheCommand run(
+      {lease_without_devices(), lease_without_devices(), lease_answer("held", "n/1", 30'000)});
+  run.hand_over(kHeld);
+  const auto first = run.ticket();
+  ASSERT_TRUE(first.ok()) << first.status().message();
+  run.lease.drop(0, first->token);
+  for (int asked = 1; asked <= 2; ++asked) {
+    const auto none = run.ticket();
+    EXPECT_EQ(none.status().code(), Code::unavailable);
+    EXPECT_NE(none.status().message().find("its last one was lost"), std::string::npos)
+        << none.status().message();
+    EXPECT_TRUE(run.lease.is_waiting());
+    EXPECT_EQ(run.manager.requests(), asked);
+  }
+  EXPECT_EQ(run.ticket().status().code(), Code::fenced);  // it has another number
+  EXPECT_FALSE(run.lease.is_waiting());
+  EXPECT_TRUE(run.lease.is_retired(0));
+  const auto other = run.lease.ticket(1, nullptr);
+  ASSERT_TRUE(other.ok()) << other.status().message();
+  EXPECT_EQ(other->token, "of n/1");
+}
+
+// The part of a rank may be nothing for ever.
+TEST(LeaseOfTheCommand, DoesNotWaitForTheDevicesOfOtherRanks) {
+  LeaseOfTheCommand run({lease_without_devices()}, 3);
+  run.hand_over(kHeld);
+  EXPECT_EQ(run.ticket().status().code(), Code::fenced);
+  EXPECT_FALSE(run.lease.is_waiting());
+}
+
+// A thread whose device is good goes on while another one asks the manager, which takes its time.
+TEST(LeaseOfTheCommand, GivesGoodDevicesWhileTheManagerIsAsked) {
+  LeaseOfTheCommand* command = nullptr;
+  std::optional<Code> meanwhile;
+  StubManager slow([&](const std::string&) {
+    std::thread other([&] { meanwhile = command->lease.ticket(0, nullptr).status().code(); });
+    other.join();
+    return lease_answer("held", "n/7", 30'000);
+  });
+  LeaseOfTheCommand run({}, {}, slow.url());
+  command = &run;
+  auto two = kHeld;
+  two.handles.push_back({"n/8", "n", {"10.0.0.1:8"}, "elsewhere", 1, "of n/8"});
+  run.hand_over(two);
+  ASSERT_TRUE(run.ticket().ok());
+  run.lease.drop(1, "of n/8");
+  EXPECT_EQ(run.lease.ticket(1, nullptr).status().code(), Code::fenced);
+  EXPECT_EQ(slow.requests(), 1);
+  EXPECT_EQ(meanwhile, Code::ok);
 }
 
 TEST(LeaseOfTheCommand, IsAskedForAgainOnlyAtItsStart) {
