@@ -143,6 +143,13 @@ ob::Result<std::shared_ptr<const ob::transport::Security>> load_key(
   return key;
 }
 
+// Returns the signal that ends the process.
+int wait_for_end(ob::apps::StopSignal& stop, ob::daemon::Server& server) {
+  int signal_number = stop.wait();
+  for (; signal_number == SIGHUP; signal_number = stop.wait()) server.reload_revocations();
+  return signal_number;
+}
+
 int serve(const ob::apps::Options& options) {
   ob::apps::StopSignal stop(!options.key_folder.empty());
   signal(SIGPIPE, SIG_IGN);
@@ -198,16 +205,16 @@ int serve(const ob::apps::Options& options) {
   std::fflush(stdout);
   if (*metrics != nullptr) log::info("metrics at " + (*metrics)->url());
   auto agent = pool ? pool->join(**server) : nullptr;
-  int signal_number = stop.wait();
-  for (; signal_number == SIGHUP; signal_number = stop.wait()) (*server)->reload_revocations();
+  const int signal_number = wait_for_end(stop, **server);
+  const int ended = pool && pool->restarts() ? ob::apps::PoolMembership::kRestarts : 0;
+  const int aborted = ended != 0 ? ended : ob::apps::StopSignal::kAborted;
+  stop.abort_with(aborted);
   log::info("draining (signal " + std::to_string(signal_number) + ")");
   const ob::daemon::Drained drained = (*server)->drain(options.drain_seconds);
   agent.reset();
   metrics->reset();
   // A device cannot be stopped in the middle of a command. Only the end of the process stops it.
-  const int ended = pool && pool->restarts() ? ob::apps::PoolMembership::kRestarts : 0;
-  if (drained == ob::daemon::Drained::aborted)
-    _exit(ended != 0 ? ended : ob::apps::StopSignal::kAborted);
+  if (drained == ob::daemon::Drained::aborted) _exit(aborted);
   if (drained == ob::daemon::Drained::left) _exit(ended);
   server->reset();
   log::info("stopped");

@@ -35,6 +35,7 @@ struct StopSignal::State {
   std::condition_variable came;
   bool serving = false;
   double bound_s = 0;
+  int abort_status = kAborted;
   int signal_number = 0;
   bool hung_up = false;
 };
@@ -48,6 +49,11 @@ void StopSignal::serving(double bound_s) {
   const std::lock_guard lock(state_->mutex);
   state_->serving = true;
   state_->bound_s = bound_s;
+}
+
+void StopSignal::abort_with(int status) {
+  const std::lock_guard lock(state_->mutex);
+  state_->abort_status = status;
 }
 
 int StopSignal::wait() {
@@ -81,7 +87,8 @@ void StopSignal::watch(const std::shared_ptr<State>& state) {
                 "aborted: %g s after the signal devices or their libraries are still at work",
                 bound_s);
   log::error(line);
-  _exit(kAborted);
+  const std::lock_guard lock(state->mutex);
+  _exit(state->abort_status);
 }
 
 }  // namespace ob::apps

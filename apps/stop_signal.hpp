@@ -22,8 +22,10 @@ class StopSignal {
 
   /// Before this call a signal ends the process at once with status 0, because it has served
   /// nobody. After this call the process has `bound_s` seconds after the signal to end by itself.
-  /// Otherwise it is ended with kAborted.
+  /// Otherwise it is ended with kAborted, or with what abort_with() said.
   void serving(double bound_s);
+  /// Changes the status of a process that does not end by itself.   Threads: any
+  void abort_with(int status);
   /// Waits for the next SIGHUP, or for the signal that ends the process.
   /// @returns the signal   @pre serving() was called
   int wait();
