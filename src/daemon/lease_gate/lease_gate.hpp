@@ -160,6 +160,10 @@ class LeaseGate {
   /// Returns the sessions that were cut off since the last call, each once.
   std::vector<CutOff> take_cut_off();
 
+  /// Returns the floor in force of a device: sessions of lower epochs may not go on.
+  /// @param device its index in the configuration
+  std::uint64_t floor(std::size_t device) const { return devices_[device].floor; }
+
   /// Returns the gate's part of a heartbeat.
   LeaseReport report();
 

@@ -20,9 +20,9 @@ std::string now_text() {
   return std::to_string(std::chrono::nanoseconds(now).count()) + " ns";
 }
 
-// The two lines of a session are for tests/cluster/check_history.py, which compares their times
-// with those of other processes. They are written under the lock of the gate, so that a session is
-// never said to last longer than it does.
+// The lines of sessions and floors are for tests/cluster/check_history.py, which compares their
+// times with those of other processes. They are written under the lock of the gate, so that a
+// session is never said to last longer than it does, or to begin before its floor.
 void log_begin(const Admission& session, const pool::LeaseClaims& claims) {
   log::debug("lease session " + std::to_string(session.id.value) + " begins at " + now_text() +
              ": device " + claims.device + " epoch " + std::to_string(claims.epoch) +
@@ -36,13 +36,26 @@ void log_end(LeaseSessionId session) {
 }  // namespace
 
 Leases::Leases(const LeaseGate::Config& gate, std::string url, WithoutLease without_lease)
-    : url_(std::move(url)), without_lease_(without_lease), gate_(gate) {
+    : url_(std::move(url)),
+      without_lease_(without_lease),
+      gate_(gate),
+      floors_(gate.devices.size()) {
   for (const GatedDevice& device : gate.devices) {
     errors_.push_back(std::make_shared<DeviceErrors>(device.id, device.isolated));
   }
 }
 
 std::optional<std::int64_t> Leases::now_ms() { return clock_.at(pool::boot_ms()); }
+
+// @pre mutex_ is held
+void Leases::log_floors() {
+  for (std::size_t i = 0; i < floors_.size(); ++i) {
+    const std::uint64_t floor = gate_.floor(i);
+    if (std::exchange(floors_[i], floor) == floor) continue;
+    log::debug("lease floor of device " + errors_[i]->device() + " is " + std::to_string(floor) +
+               " at " + now_text());
+  }
+}
 
 Leases::Answer Leases::ask_gate(const pool::LeaseClaims& claims, const std::string& user) {
   const auto is_fencing = [](const Answer& answer) {
@@ -53,6 +66,7 @@ Leases::Answer Leases::ask_gate(const pool::LeaseClaims& claims, const std::stri
   for (;;) {
     std::unique_lock lock(mutex_);
     Answer answer = gate_.admit(claims, user, now_ms().value_or(0));
+    log_floors();
     if (const auto* const session = std::get_if<Admission>(&answer)) log_begin(*session, claims);
     if (!is_fencing(answer)) return answer;
     lock.unlock();
@@ -173,6 +187,7 @@ Status Leases::take(const pool::DesiredState& state, const Exchanged& exchanged)
     clock_.note(state.now_ms, exchanged.sent_ms, exchanged.received_ms);
     // Before the first quick answer, its own time is the best estimate.
     OB_RETURN_IF_ERROR(gate_.apply(state, now_ms().value_or(state.now_ms)));
+    log_floors();
   }
   end_cut_off();
   return {};

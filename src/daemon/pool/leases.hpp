@@ -92,6 +92,7 @@ class Leases {
   Result<Answer> admit_unleased();
   Status refuse_unregistered() const;
   Answer ask_gate(const pool::LeaseClaims& claims, const std::string& user);
+  void log_floors();
   void end_cut_off();
   void leave(LeaseSessionId id, bool leased);
 
@@ -102,6 +103,7 @@ class Leases {
   std::mutex mutex_;  // guards all below
   std::condition_variable left_;
   LeaseGate gate_;
+  std::vector<std::uint64_t> floors_;  // of each device, in the log
   pool::PoolClock clock_;
   pool::LeaseKeys keys_;
   bool registered_ = false;  // once

@@ -22,11 +22,12 @@ _BEGINS = re.compile(
     r"lease session (\d+) begins at (\d+) ns: device (\S+) epoch (\d+) (exclusive|shared)"
 )
 _ENDS = re.compile(r"lease session (\d+) ends at (\d+) ns")
+_FLOOR = re.compile(r"lease floor of device (\S+) is (\d+) at (\d+) ns")
 
 
-def sessions_of(log: Path) -> History:
-    """Returns the events of a daemon's sessions. A session's commands run between its begin and its
-    end."""
+def events_of_daemon(log: Path) -> History:
+    """Returns the events of a daemon's sessions, and the floors that it knew. A session's commands
+    run between its begin and its end."""
     events: History = []
     of: dict[str, dict[str, object]] = {}
     for line in log.read_text().splitlines():
@@ -38,6 +39,9 @@ def sessions_of(log: Path) -> History:
         elif found := _ENDS.search(line):
             session, t = found.groups()
             events.append({"t": int(t), "event": "end", **of[session]})
+        elif found := _FLOOR.search(line):
+            device, floor, t = found.groups()
+            events.append({"t": int(t), "event": "floor", "device": device, "floor": int(floor)})
     return events
 
 

@@ -15,7 +15,7 @@ from etcd_cluster import etcd_cluster, needs_etcd
 from noted_load import NotedLoad, Notes
 from pool_commands import fresh_seed
 from pool_daemon import Daemon, Worker
-from pool_histories import CHECKER, VIOLATIONS, History, check_history, sessions_of
+from pool_histories import CHECKER, VIOLATIONS, History, check_history, events_of_daemon
 from pool_server import EVERYBODY, Manager
 
 from outboard import paths
@@ -62,12 +62,16 @@ def test_a_manager_with_sqlite_is_killed(good: History) -> None:
     assert check_history.check(good) == []
 
 
-@pytest.mark.parametrize("violate", VIOLATIONS, ids=lambda violate: violate.__name__)
-def test_a_violation_is_found(violate: Callable[[History], None], good: History) -> None:
+def expect_found(violate: Callable[[History], None], good: History) -> None:
     history = list(good)
     violate(history)
     wrong = check_history.check(history)
-    assert any(re.search(VIOLATIONS[violate], text) for text in wrong), wrong[:3]
+    assert any(re.search(VIOLATIONS[violate], text) for text in wrong), (violate, wrong[:3])
+
+
+@pytest.mark.parametrize("violate", VIOLATIONS, ids=lambda violate: violate.__name__)
+def test_a_violation_is_found(violate: Callable[[History], None], good: History) -> None:
+    expect_found(violate, good)
 
 
 def test_a_deleted_line_is_found(logs: list[Path], tmp_path: Path) -> None:
@@ -129,6 +133,8 @@ def test_the_leader_of_two_managers_is_killed(tmp_path: Path) -> None:
         history = check_history.read([*found, notes.path])
         expect_a_rich_history(history, starts=3)
         assert check_history.check(history) == []
+        for violate in VIOLATIONS:
+            expect_found(violate, history)
 
 
 @pytest.mark.end_to_end
@@ -159,10 +165,13 @@ def test_a_real_daemon_serves_one_lease_after_the_other(
     daemon.stop()
     assert manager.stop() == 0
     notes.write()
-    sessions = sessions_of(said)
+    sessions = events_of_daemon(said)
     epochs = [e["epoch"] for e in sessions if e["event"] == "begin"]
     assert len(set(epochs)) == 2
     assert epochs == sorted(epochs)
+    floors = [e["floor"] for e in sessions if e["event"] == "floor"]
+    assert floors == sorted(set(floors))
+    assert set(epochs) <= set(floors)  # exclusive ones
     assert kinds(sessions, "begin") == kinds(sessions, "end")
     history = sorted(check_history.read([log, notes.path]) + sessions, key=lambda e: e["t"])
     assert kinds(history, "answer") == 2
