@@ -95,7 +95,8 @@ def page(client: PoolClient) -> None:
       xdg-open "$(outboard pool page --pool https://pool:7780 --key ~/keys/ada)"
     """
     if client.url.startswith("http://"):
-        click.echo(f"{client.url}/")
+        client.ask("GET", "/readyz")
+        click.echo(f"{client.answering}/")
         return
     click.echo(client.ask("POST", "/v1/page-links")["url"])
 

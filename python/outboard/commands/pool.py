@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 
@@ -74,6 +75,12 @@ def command() -> None:
     "else, after a login (outboard pool page).",
 )
 @click.option(
+    "--page-url",
+    metavar="https://HOST[:PORT]",
+    help="With --page: what browsers call that address, if it is behind a proxy or another name.  "
+    "[default: this host and the port of --page]",
+)
+@click.option(
     "--config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="pool.toml: roles, groups and names of users.",
@@ -99,6 +106,7 @@ def serve(
     etcd_tls: Path | None,
     url: str | None,
     page: str | None,
+    page_url: str | None,
     config: Path | None,
     history: Path | None,
     form: str,
@@ -134,6 +142,10 @@ def serve(
 
     if page and page.startswith("unix:"):
         raise click.UsageError("--page is for browsers in the network; give HOST:PORT")
+    if page_url and not page:
+        raise click.UsageError("--page-url names the address of --page; add --page HOST:PORT")
+    if page_url and not _is_https_origin(page_url):
+        raise click.UsageError("--page-url is https://HOST or https://HOST:PORT, without a path")
     log.set_up(form, log_level)
     etcd = None
     if state is not None and state.startswith("etcd://"):
@@ -152,9 +164,20 @@ def serve(
         etcd=etcd,
         url=url or "",
         page=page or "",
+        page_url=(page_url or "").rstrip("/"),
         history=history,
     )
     sys.exit(server.serve(options))
+
+
+def _is_https_origin(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        named = parts.hostname and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
+    rest = (parts.path.rstrip("/"), parts.query, parts.fragment, parts.username or "")
+    return parts.scheme == "https" and bool(named) and not any(rest)
 
 
 @command.command("restore")

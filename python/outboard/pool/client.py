@@ -69,6 +69,11 @@ class PoolClient:
         ]
         self._at = 0  # of the manager that answered last
 
+    @property
+    def answering(self) -> str:
+        """The URL of the manager that answered last."""
+        return self._managers[self._at][0]
+
     def ask(
         self,
         method: str,

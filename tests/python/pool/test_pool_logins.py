@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import re
+import socket
 import ssl
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
+from pool_daemon import PATIENCE_S
 from pool_server import Manager, make_keys, running
 
 from conftest import Outboard
 from outboard.pool.client import PoolClient, PoolError
+from outboard.pool.serve.guests import MOST_GUESTS
 from outboard.pool.serve.logins import LINK_S, SESSION_S, Logins
 from outboard.pool.serve.peer import Peer
 from outboard.pool.serve.settings import Role
@@ -64,11 +69,9 @@ class Site(NamedTuple):
         return answer.headers["set-cookie"].partition(";")[0]
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    folder = tmp_path_factory.mktemp("m")
-    keys = make_keys(folder / "keys")
-    manager = Manager(folder / "m", ROOT, keys["m1"], "--page", "127.0.0.1:0")
+@contextlib.contextmanager
+def serving(folder: Path, keys: dict[str, Path], *words: str) -> Iterator[Site]:
+    manager = Manager(folder, ROOT, keys["m1"], "--page", "127.0.0.1:0", *words)
     assert manager.process.stdout is not None
     said = manager.process.stdout.readline()
     (page,) = re.findall(r"^page for browsers at https://(\S+)$", said)
@@ -82,10 +85,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     assert "__Host-outboard" not in log
 
 
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("m")
+    with serving(folder / "m", make_keys(folder / "keys")) as site:
+        yield site
+
+
 def test_a_link_opens_the_page(site: Site) -> None:
     answer = site.get(site.link("ada"))
     cookie, *facts = answer.headers["set-cookie"].split("; ")
-    assert cookie.startswith("__Host-outboard=")
+    port = site.page.rpartition(":")[2]
+    assert cookie.startswith(f"__Host-outboard-{port}=")
     assert len(cookie) > 50
     assert set(facts) == {"Path=/", "Max-Age=43200", "Secure", "HttpOnly", "SameSite=Lax"}
     page = site.get("/?refresh=5", cookie)
@@ -94,11 +105,46 @@ def test_a_link_opens_the_page(site: Site) -> None:
     assert site.get("/pool.js").status == site.get("/pool.css").status == 200
 
 
-@pytest.mark.parametrize("cookie", ["", "__Host-outboard=", "__Host-outboard=" + 43 * "A", "é=;;="])
+@pytest.mark.parametrize("cookie", ["", "COOKIE=", "COOKIE=" + 43 * "A", "é=;;=", "other=SECRET"])
 def test_without_a_session_there_is_no_page(cookie: str, site: Site) -> None:
-    answer = site.get("/", cookie.encode("latin-1").decode("latin-1"))
+    name, _, secret = site.log_in("ada").partition("=")
+    answer = site.get("/", cookie.replace("COOKIE", name).replace("SECRET", secret))
     assert answer.status == 401
     assert "outboard pool page" in answer.text
+
+
+def test_strangers_write_nothing_to_the_log(site: Site) -> None:
+    log = site.manager.folder / "log"
+    before = log.read_text()
+    for path in ("/", "/login?code=x", "/v1/devices", "/none"):
+        assert site.get(path).status >= 400
+    assert log.read_text() == before
+
+
+def test_looking_at_the_head_of_a_link_does_not_use_it(site: Site) -> None:
+    link = site.link("ada")
+    for method in ("HEAD", "OPTIONS", "POST"):
+        assert site.get(link, method=method).status == 405
+    assert site.get(link).status == 303
+    assert site.get("/", site.log_in("ada"), "HEAD").status == 200
+
+
+def test_strangers_take_few_descriptors(site: Site) -> None:
+    """Whoever holds connections open and says nothing keeps others from the page, and from nothing
+    else. They are cut off in time."""
+    host, port = site.page.split(":")
+    descriptors = Path(f"/proc/{site.manager.process.pid}/fd")
+    before = len(list(descriptors.iterdir()))
+    silent = [socket.create_connection((host, int(port))) for _ in range(MOST_GUESTS + 100)]
+    deadline = time.monotonic() + PATIENCE_S
+    while len(list(descriptors.iterdir())) < before + MOST_GUESTS // 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert len(list(descriptors.iterdir())) <= before + MOST_GUESTS + 10
+    assert site.client("ada").ask("GET", "/readyz")["status"] == "ready"
+    assert site.get("/pool.css").status == 200  # after those before it were cut off
+    for one in silent:
+        one.close()
 
 
 @pytest.mark.parametrize(
@@ -165,12 +211,34 @@ def test_a_daemon_gets_no_link(site: Site) -> None:
     assert refused.value.name == "not-yours"
 
 
+def test_two_managers_of_a_host_have_their_own_sessions(site: Site, tmp_path: Path) -> None:
+    """Browsers send cookies to all ports of a host."""
+    keys = make_keys(tmp_path / "keys")
+    with serving(tmp_path / "m", keys) as other:
+        cookies = "; ".join([site.log_in("ada"), other.log_in("ada")])
+        assert site.get("/", cookies).status == other.get("/", cookies).status == 200
+
+
+def test_a_link_names_the_outer_address(tmp_path: Path) -> None:
+    keys = make_keys(tmp_path / "keys")
+    with serving(tmp_path / "m", keys, "--page-url", "https://pool.example/") as site:
+        url = site.client("ada").ask("POST", "/v1/page-links")["url"]
+        path = str(url).removeprefix("https://pool.example")
+        assert path.startswith("/login?code=")
+        answer = site.get(path)
+        assert answer.status == 303
+        cookie = answer.headers["set-cookie"].partition(";")[0]
+        assert site.get("/", cookie).status == 200
+
+
 def test_the_command(site: Site, tmp_path: Path, outboard: Outboard) -> None:
     done = outboard("pool", "page", "--pool", site.manager.url, "--key", str(site.keys["ada"]))
     assert done.returncode == 0, done.stderr
     assert site.get(done.stdout.strip().removeprefix(f"https://{site.page}")).status == 303
     plain = Manager(tmp_path / "plain")
     assert outboard("pool", "page", "--pool", plain.url).stdout == f"{plain.url}/\n"
+    both = f"http://127.0.0.1:9,{plain.url}"  # nobody answers at the first
+    assert outboard("pool", "page", "--pool", both).stdout == f"{plain.url}/\n"
     refused = outboard("pool", "page", "--pool", f"unix:{tmp_path}/plain/s")
     assert refused.returncode != 0
     assert "--page ADDRESS" in refused.stderr
@@ -178,6 +246,10 @@ def test_the_command(site: Site, tmp_path: Path, outboard: Outboard) -> None:
     for words, why in (
         (("--page", "127.0.0.1:0"), "--page is for managers with a key"),
         (("--page", "unix:/tmp/x"), "--page is for browsers in the network"),
+        (("--page-url", "https://x"), "--page-url names the address of --page"),
+        (("--page", "127.0.0.1:0", "--page-url", "http://x"), "--page-url is https://HOST"),
+        (("--page", "127.0.0.1:0", "--page-url", "https://x/y"), "--page-url is https://HOST"),
+        (("--page", "127.0.0.1:0", "--page-url", "https://x:y"), "--page-url is https://HOST"),
     ):
         done = outboard("pool", "serve", "--listen", "127.0.0.1:0", "--state", "memory:", *words)
         assert done.returncode != 0

@@ -86,8 +86,10 @@ async def _each_device(
         return [d for d in devices if state.devices[d].admin in of]
 
     devices = await manager.do(look)
-    for device in devices:
-        await manager.do(SetAdmin(request.peer.holder, device, admin, deadline_ms))
+    # Nobody sees some of them changed and others not: a daemon would restart too early.
+    who = request.peer.holder
+    changes = (manager.do(SetAdmin(who, device, admin, deadline_ms)) for device in devices)
+    await asyncio.gather(*changes)
     return answer(Changed(devices))
 
 

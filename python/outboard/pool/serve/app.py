@@ -96,7 +96,7 @@ class App:
         _check_browser(peer, method, headers)
         place, names = self._find(scope["raw_path"].decode("latin-1"))
         found = place.routes.get("GET" if method == "HEAD" else method)
-        if found is None:
+        if found is None or (method == "HEAD" and not found[0].has_head):
             known = ", ".join(place.routes)
             raise ProblemError("wrong-method", f"{method} does not fit this path; use {known}")
         route, decoder = found
@@ -205,11 +205,11 @@ async def _send(scope: Scope, response: Response, send: Send) -> None:
 def _log_request(scope: Scope, response: Response) -> None:
     usual = response.status < 500 or response.status == 503  # of a manager that does not lead
     level = logging.DEBUG if usual else logging.WARNING
-    if response.status in (401, 403):
+    peer: Peer = scope["state"]["peer"]
+    if response.status in (401, 403) and peer.holder:  # strangers could fill the disk
         level = logging.INFO
     if not _log.isEnabledFor(level):
         return
-    peer: Peer = scope["state"]["peer"]
     facts = {
         "method": scope["method"],
         "path": printable(scope["raw_path"].decode("latin-1"), 200),

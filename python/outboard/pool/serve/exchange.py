@@ -107,6 +107,7 @@ class Route(NamedTuple):
     type: str = JSON
     also: str = ""  # another type of the same content
     browsers: Browsers = Browsers.NONE
+    has_head: bool = True  # HEAD does as GET does
     standby: StandbyHandler | None = None  # None: a manager that does not lead refuses
 
 

@@ -8,6 +8,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from outboard.pool.serve.peer import Peer
 from outboard.pool.serve.settings import Role
@@ -34,6 +35,9 @@ class Logins:
     def __init__(self, url: str = "", clock: Callable[[], float] = time.monotonic) -> None:
         """`url`: of the page for browsers without a certificate; empty: there is none."""
         self.url, self._clock = url, clock
+        # The prefix makes browsers keep it to this host and to TLS. They send it to all ports of
+        # the host, where other managers may be.
+        self.cookie = f"__Host-outboard-{urlsplit(url).port or 443}"
         # By the SHA-256 of a secret, so that the time of a search tells nothing about secrets.
         self._links: dict[bytes, _Pass] = {}
         self._sessions: dict[bytes, _Pass] = {}

@@ -10,8 +10,6 @@ from outboard.pool.serve.metrics import Metrics
 from outboard.pool.serve.peer import Peer
 from outboard.pool.serve.problems import ProblemError
 
-# The prefix makes browsers keep it to this host and to TLS.
-COOKIE = "__Host-outboard"
 _HOW = "run `outboard pool page` for a link, which works once within a minute"
 
 
@@ -81,7 +79,8 @@ async def login(manager: Manager, request: Request) -> Response:
         raise ProblemError("no-certificate", f"the link is old, or was used before; {_HOW}")
     # Not Strict: a link in a web mail would lead to the page without the cookie.
     facts = f"Path=/; Max-Age={SESSION_S:.0f}; Secure; HttpOnly; SameSite=Lax"
-    headers = ((b"set-cookie", f"{COOKIE}={secret}; {facts}".encode()), (b"location", b"/"))
+    cookie = f"{manager.logins.cookie}={secret}; {facts}"
+    headers = ((b"set-cookie", cookie.encode()), (b"location", b"/"))
     return Response(303, headers=headers)
 
 
@@ -89,6 +88,6 @@ def reader_of(manager: Manager, headers: dict[bytes, bytes]) -> Peer:
     """Returns who has the session of a browser. Raises ProblemError."""
     for pair in headers.get(b"cookie", b"").decode("latin-1").split(";"):
         name, _, secret = pair.strip().partition("=")
-        if name == COOKIE and (reader := manager.logins.reader(secret)):
+        if name == manager.logins.cookie and (reader := manager.logins.reader(secret)):
             return reader
     raise ProblemError("no-certificate", f"you have no session here, or it is over; {_HOW}")

@@ -189,6 +189,6 @@ ROUTES = (
     Route(
         "GET", "/login", public.login, None, "Such a link: begins a session, and goes to the page.",
         {303: None}, params=(Param("code", {"type": "string", "maxLength": 128}, "Of the link."),),
-        problems=("no-certificate",), browsers=Browsers.ALL,
+        problems=("no-certificate",), browsers=Browsers.ALL, has_head=False,
     ),
 )  # fmt: skip

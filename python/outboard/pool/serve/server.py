@@ -23,6 +23,7 @@ from outboard.errors import OutboardError
 from outboard.pool.core.state import Config
 from outboard.pool.serve import openapi
 from outboard.pool.serve.app import App
+from outboard.pool.serve.guests import GuestListener, GuestProtocol
 from outboard.pool.serve.history import History
 from outboard.pool.serve.listening import listen, name_of, server_tls
 from outboard.pool.serve.logins import Logins
@@ -57,8 +58,9 @@ _log = logging.getLogger("outboard.pool")
 class Options(NamedTuple):
     """`state`: the folder of the state and of the keys that sign tokens; None: in memory. `etcd`:
     where the state is instead. `url`: of this manager, for clients that ask one which does not
-    lead; empty: that of the first listening socket on the network. `history`: where all that
-    happens is written, for tests."""
+    lead; empty: that of the first listening socket on the network. `page`: where browsers without a
+    certificate connect; empty: nowhere. `page_url`: what they call that; empty: the same.
+    `history`: where all that happens is written, for tests."""
 
     listen: tuple[str, ...]
     key: Path | None
@@ -69,6 +71,7 @@ class Options(NamedTuple):
     etcd: EtcdAddress | None = None
     url: str = ""
     page: str = ""
+    page_url: str = ""
     history: Path | None = None
 
 
@@ -194,12 +197,11 @@ class _Process:
         self._stopped = loop.create_future()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop)
-        every = [*doors, page] if page else doors
-        self._logins = Logins(_own_url([page]) if page else "")
+        self._logins = Logins(self._options.page_url or _own_url([page])) if page else Logins()
         leading = loop.create_task(self._lead())
         if self._standby is None:
             await leading
-        listeners = await _listen(self._app, self._options.settings, every)
+        listeners = await _listen(self._app, self._options.settings, doors, page)
         for door in doors:
             print(f"listening on {door.url}", flush=True)
         if page:
@@ -296,9 +298,7 @@ class _Process:
 
 
 async def _listen(
-    app: App,
-    settings: Settings,
-    doors: list[Door],
+    app: App, settings: Settings, doors: list[Door], page: Door | None
 ) -> list[_Listener]:
     config = uvicorn.Config(
         app,
@@ -313,25 +313,26 @@ async def _listen(
     )
     config.load()
     loop, state = asyncio.get_running_loop(), ServerState()
-
-    def protocol() -> ManagerProtocol:
-        return ManagerProtocol(config, state, {"settings": settings}, loop)
-
+    facts = (config, state, {"settings": settings}, loop)
     listeners = []
     for door in doors:
         server = await loop.create_server(
-            protocol,
+            lambda: ManagerProtocol(*facts),
             sock=door.socket,
             ssl=door.tls,
             backlog=1024,
             ssl_handshake_timeout=_HANDSHAKE_S if door.tls else None,
         )
         listeners.append(_Listener(server, state))
+    if page is not None:
+        assert page.tls is not None
+        guests = GuestListener(page.socket, page.tls, _HANDSHAKE_S, lambda: GuestProtocol(*facts))
+        listeners.append(_Listener(guests, state))
     return listeners
 
 
 class _Listener(NamedTuple):
-    server: asyncio.AbstractServer
+    server: asyncio.AbstractServer | GuestListener
     state: ServerState
 
 

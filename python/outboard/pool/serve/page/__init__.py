@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,7 @@ def _charts(minutes: Minutes) -> list[Sparkline]:
     ]
 
 
+@lru_cache
 def static(name: str, kind: str) -> Response:
     content = Path(__file__).with_name("static").joinpath(name).read_bytes()
     return Response(200, content, f"{kind}; charset=utf-8", _HEADERS)
