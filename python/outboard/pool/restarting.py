@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from outboard.errors import OutboardError
 from outboard.pool.columns import printable
@@ -18,8 +19,11 @@ _LOOK_S = 1.0
 _AWAY = 0.1
 # A daemon that has been away for so long may need help.
 _LONG_S = 60.0
+# The manager, or the one that follows it, may be restarting, too.
+_MANAGER_AWAY_S = 300.0
 
 Row = dict[str, Any]
+_Answer = TypeVar("_Answer")
 
 
 def _by_daemon(rows: Iterable[Row]) -> dict[str, list[Row]]:
@@ -52,6 +56,24 @@ def _why_it_waits(rows: list[Row]) -> str:
     return ""
 
 
+def _patiently(ask: Callable[[], _Answer], say: Callable[[str], None]) -> _Answer:
+    """Asks again while the manager does not answer. `ask` may be done twice."""
+    from outboard.pool.client import passes
+
+    began = time.monotonic()
+    said = False
+    while True:
+        try:
+            return ask()
+        except OutboardError as error:
+            if not passes(error) or time.monotonic() > began + _MANAGER_AWAY_S:
+                raise
+            if not said:
+                say(f"{error}; asking again")
+                said = True
+        time.sleep(_LOOK_S)
+
+
 def ask_to_restart(client: PoolClient, name: str, deadline_s: float) -> None:
     """Asks for the restart of a daemon. Raises OutboardError if it has no open device, or the
     manager is of an older version, which only drains."""
@@ -80,8 +102,9 @@ def restart_all(
     client: PoolClient, names: tuple[str, ...], deadline_s: float, say: Callable[[str], None]
 ) -> None:
     """Restarts these daemons; () stands for all that have an open device. Returns when all are
-    back. Raises OutboardError if the manager does not know one, or one has no open device, or the
-    manager cannot restart daemons."""
+    back. Goes on while the manager itself restarts. Raises OutboardError if the manager does not
+    know one, or one has no open device, or the manager cannot restart daemons, or is away for
+    long."""
     found = _by_daemon(client.pages("/v1/devices", "devices"))
     unknown = [name for name in names if name not in found]
     if unknown:
@@ -100,8 +123,12 @@ def restart_all(
     most = max(1, int(_AWAY * sum(len(rows) for rows in found.values())))
     away: dict[str, float] = {}
     waits_since: dict[str, float] = {}
+
+    def look() -> dict[str, list[Row]]:
+        return _by_daemon(client.pages("/v1/devices", "devices"))
+
     while waiting or away:
-        found = _by_daemon(client.pages("/v1/devices", "devices"))
+        found = _patiently(look, say)
         for name in [name for name in away if _is_back(found.get(name, []))]:
             say(f"{printable(name)} is back after {time.monotonic() - away.pop(name):.0f} s")
         for name in away:
@@ -114,7 +141,7 @@ def restart_all(
         devices_away = sum(len(found.get(name, [])) for name in away)
         while waiting and (not away or devices_away + len(found.get(waiting[0], [])) <= most):
             name = waiting.pop(0)
-            ask_to_restart(client, name, deadline_s)
+            _patiently(partial(ask_to_restart, client, name, deadline_s), say)
             held = sum(bool(row["leases"]) for row in found.get(name, []))
             say(f"{printable(name)} restarts" + (f" when {held} devices are free" if held else ""))
             away[name] = time.monotonic()

@@ -15,7 +15,7 @@ from pool_server import EVERYBODY, PYTHON, Manager, running
 from conftest import Outboard, clean_environment
 from outboard import paths
 from outboard.errors import OutboardError
-from outboard.pool.client import PoolClient
+from outboard.pool.client import PoolClient, PoolError, UnreachableError
 from outboard.pool.restarting import ask_to_restart, restart_all
 
 pytestmark = pytest.mark.end_to_end
@@ -205,6 +205,43 @@ def test_an_older_manager_drains_one_daemon_only(tmp_path: Path) -> None:
         assert [(row["daemon"], row["admin"]) for row in rows] == [
             ("n1", "draining"), ("n2", "open"),
         ]  # fmt: skip
+    assert manager.stop() == 0
+
+
+class AwayManager(PoolClient):
+    """Does not answer some questions: the manager restarts, or another one takes the lead."""
+
+    def __init__(self, url: str, away: set[int]) -> None:
+        super().__init__(url)
+        self.away, self.asked = away, 0
+
+    def ask(self, *arguments: Any, **named: Any) -> Any:
+        self.asked += 1
+        if self.asked in self.away:
+            raise UnreachableError("the manager does not answer")
+        if self.asked + 1 in self.away and arguments[0] == "POST":
+            super().ask(*arguments, **named)  # it was done, and its answer was lost
+            raise PoolError(503, "not-leader", "another manager leads")
+        return super().ask(*arguments, **named)
+
+
+def test_a_restart_goes_on_while_the_manager_restarts(tmp_path: Path) -> None:
+    manager = Manager(tmp_path / "m", EVERYBODY)
+    with running(manager.client(), "n1"):
+        local = AwayManager(f"unix:{tmp_path}/m/s", {2, 4, 5, 6})
+        said: list[str] = []
+        ended = threading.Event()
+
+        def restart() -> None:
+            restart_all(local, ("n1",), 0, said.append)
+            ended.set()
+
+        threading.Thread(target=restart, daemon=True).start()
+        until(lambda: "n1 restarts" in said, "it was asked for a restart")
+        assert [line for line in said if "asking again" in line] != []
+        assert not ended.is_set()
+        manager.local().ask("POST", "/v1/daemons/n1/uncordon")  # as when it has come back
+        until(ended.is_set, "it is back")
     assert manager.stop() == 0
 
 
