@@ -47,15 +47,18 @@ print(done)
 
 
 def until(
-    happens: Callable[[], Any], what: str | Callable[[], str], patience_s: float = PATIENCE_S
+    happens: Callable[[], Any],
+    what: str | Callable[[], str],
+    patience_s: float = PATIENCE_S,
+    pause_s: float = 0.02,
 ) -> Any:
     """Waits until `happens` returns something true, and returns that. `what`: for the failure; a
-    function says how things are then."""
+    function says how things are then. `pause_s`: between two looks."""
     end = time.monotonic() + patience_s
     while not (found := happens()):
         in_time = time.monotonic() < end
         assert in_time, f"in vain: {what if isinstance(what, str) else what()}"
-        time.sleep(0.02)
+        time.sleep(pause_s)
     return found
 
 
@@ -154,13 +157,15 @@ class Worker:
         processes, _ = counters.read_folder(self.folder)
         return sum(int(getattr(row, name)) for one in processes for row in one.routines)
 
-    def expect_more(self, name: str, what: str) -> None:
+    def expect_more(self, name: str, what: str, patience_s: float = PATIENCE_S) -> None:
         """Waits until the counter rises by some calls."""
         begin = self.counted(name)
-        until(lambda: self.counted(name) >= begin + 5, f"{what}; it said: {self.said()}")
+        until(
+            lambda: self.counted(name) >= begin + 5, f"{what}; it said: {self.said()}", patience_s
+        )
 
-    def expect_remote(self) -> None:
-        self.expect_more("remote", "calls go out")
+    def expect_remote(self, patience_s: float = PATIENCE_S) -> None:
+        self.expect_more("remote", "calls go out", patience_s)
 
     def expect_local(self) -> None:
         self.expect_more("local_calls", "calls run locally")

@@ -11,12 +11,16 @@ import pytest
 from etcd_cluster import Member, needs_etcd
 from pool_hosts import MARKS, ReplicatedHosts
 from pool_matrix import (
+    MOMENTS,
     PAIRS,
     Site,
     cut,
     kill_daemon,
     kill_grower,
     kill_manager,
+    kill_own,
+    kill_run,
+    restart_daemon,
     restart_manager,
     site_of,
     stand_still,
@@ -104,24 +108,38 @@ DEATHS = [
     kill_host_of_leader,
     kill_majority,
     kill_daemon,
+    restart_daemon,
     kill_grower,
+    kill_own,
 ]
 
 
-@pytest.mark.parametrize("turn", range(4))
+@pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("death", DEATHS, ids=lambda death: death.__name__)
-def test_a_death(death: Callable[[Site], None], turn: int, site: Site) -> None:
-    """At four random moments."""
-    with site.disturbed(f"{death.__name__}, {turn}"):
+def test_a_death(death: Callable[[Site], None], moment: str, site: Site) -> None:
+    with site.disturbed(f"{death.__name__}, {moment}", moment):
         death(site)
 
 
+def test_the_death_of_outboard_run(site: Site) -> None:
+    """Only once: its device is free after the lease time of 120 s."""
+    with site.disturbed("kill_run"):
+        kill_run(site)
+
+
 @pytest.mark.parametrize("seconds", [3, 15, 40])
-@pytest.mark.parametrize("who", ["leader", "member", "host of leader"])
+@pytest.mark.parametrize("who", ["leader", "member", "host of leader", "daemon", "run", "own"])
 def test_a_stop(who: str, seconds: float, site: Site) -> None:
     """A leader that stood still for longer than its lead must not write or sign when it goes on."""
     leader, member = site.hosts.leader().process, member_of_leader(site).process
     assert member is not None
-    processes = {"leader": [leader], "member": [member], "host of leader": [leader, member]}[who]
+    processes = {
+        "leader": [leader],
+        "member": [member],
+        "host of leader": [leader, member],
+        "daemon": [site.hosts.daemons[0].process],
+        "run": [site.load.programs["static"].process],
+        "own": [site.load.programs["own"].process],
+    }
     with site.disturbed(f"stop {who}, {seconds} s"):
-        stand_still(seconds, *processes)
+        stand_still(seconds, *processes[who])
