@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 from etcd_cluster import etcd_cluster
 from pool_commands import fresh_seed
-from pool_server import EVERYBODY, FakeDaemon, Manager
+from pool_server import EVERYBODY, Manager, running
 
+from outboard.pool.client import PoolClient
 from outboard.pool.core import commands, replies
 from outboard.pool.serve.problems import STATUS
 
@@ -39,6 +40,37 @@ def _impatient(node: Any) -> None:
     elif isinstance(node, list):
         for value in node:
             _impatient(value)
+
+
+# What exists when the requests begin. They end some of it, and make some of it again.
+NAMES = {
+    "/v1/leases/": ["held", "queued", "over"],
+    "/v1/daemons/": ["n1"],
+    "/v1/devices/": ["n1/0", "n1/1"],
+    "/v1/quotas/": ["user:ada"],
+    "/v1/reservations/": ["ours"],
+    "/v1/bans/": ["mallory"],
+}
+
+
+def _prepare(client: PoolClient) -> None:
+    for lease, body in (
+        ("over", {}), ("held", {"count": 1, "ttl_s": 3600}), ("queued", {"count": 2}),
+    ):  # fmt: skip
+        client.ask("PUT", f"/v1/leases/{lease}", body)
+        if lease == "over":
+            client.ask("DELETE", "/v1/leases/over")
+
+
+def _of_what_exists(document: Any) -> None:
+    """Random names find nothing, so half of the requests name something that exists."""
+    for path, verbs in document["paths"].items():
+        names = next((n for prefix, n in NAMES.items() if path.startswith(prefix)), None)
+        for verb in verbs.values():
+            for parameter in verb.get("parameters", []) if names else []:
+                if parameter["in"] == "path":
+                    of = NAMES["/v1/devices/"] if parameter["name"] == "device" else names
+                    parameter["schema"] = {"anyOf": [{"enum": of}, parameter["schema"]]}
 
 
 @pytest.mark.parametrize("store", ["sqlite", "memory", "etcd"])
@@ -71,9 +103,11 @@ def _try_with(
     while manager.client().raw("GET", "/readyz")[0] != 200:
         assert manager.process.poll() is None
         time.sleep(0.1)
-    FakeDaemon(manager.client(), "n1", 2).register()
+    with running(manager.client(), "n1", devices=2):
+        _prepare(manager.client())
     document = json.loads(manager.client().raw("GET", "/openapi.json")[1])
     _impatient(document)
+    _of_what_exists(document)
     file = tmp_path / "openapi.json"
     file.write_text(json.dumps(document))
     program = Path(sys.executable).with_name("schemathesis")

@@ -310,6 +310,11 @@ def test_tokens_that_are_not_good(pool: Pool, tmp_path: Path, native: paths.Nati
     pool.holder.ask("DELETE", "/v1/leases/y")
     second.stop()
     other.stop()
+    # A daemon that starts again knows nothing of them, and learns the floor before it serves.
+    pool.daemon.stop()
+    pool.daemon.start()
+    for late in (token, fresh):
+        until(lambda t=late: hello(address, t)[0] == FENCED, "it is no good any more")
 
 
 def test_an_unregistered_daemon_serves_nobody(tmp_path: Path, native: paths.Native) -> None:

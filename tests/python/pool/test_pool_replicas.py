@@ -258,25 +258,36 @@ def test_a_member_of_etcd_is_stopped(site: Site, daemons: list[FakeDaemon]) -> N
 def test_a_stopped_leader_stores_nothing_when_it_goes_on(
     site: Site, daemons: list[FakeDaemon]
 ) -> None:
+    """It also signs no token for a lease that it knows to be held."""
     leader = site.leader()
-    frozen, ended = leader.client(), site.log(leader).count("the manager stops: ")
+    ended = site.log(leader).count("the manager stops: ")
+    assert site.acquire("known")["handles"][0]["token"]
     leader.process.send_signal(signal.SIGSTOP)
     answers: list[Any] = []
 
-    def ask() -> None:
+    def ask(method: str, path: str, body: Any) -> None:
         try:
-            answers.append(frozen.raw("PUT", "/v1/leases/late", {"count": 1}, 30))
+            answers.append(leader.client().raw(method, path, body, 30))
         except OutboardError as error:
             answers.append(error)
 
-    asking = threading.Thread(target=ask)
-    asking.start()  # it waits in the socket of the one that sleeps
+    questions = (
+        ("PUT", "/v1/leases/late", {"count": 1}), ("GET", "/v1/leases/known", None),
+        ("POST", "/v1/renew", {"ids": ["known"]}),
+    )  # fmt: skip
+    # They wait in the socket of the one that sleeps.
+    asking = [threading.Thread(target=ask, args=question) for question in questions]
+    for thread in asking:
+        thread.start()
+    site.client.ask("DELETE", "/v1/leases/known")
     _wait(lambda: site.acquire("meanwhile")["state"] == "held")
     before = site.held("meanwhile")
     leader.process.send_signal(signal.SIGCONT)
     assert leader.process.wait(30) == PLACE_LOST
-    asking.join(60)
-    assert isinstance(answers[0], OutboardError), answers
+    for thread in asking:
+        thread.join(60)
+    assert len(answers) == len(questions)
+    assert all(isinstance(answer, OutboardError) for answer in answers), answers
     assert site.log(leader).count("the manager stops: ") == ended + 1
     assert "leads no more" in site.log(leader) or "another manager leads" in site.log(leader)
     with pytest.raises(PoolError) as unknown:
