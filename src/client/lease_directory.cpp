@@ -172,7 +172,8 @@ Status LeaseDirectory::ask(const std::shared_ptr<const transport::Security>& sec
 
 void LeaseDirectory::take(pool::LeaseState lease, Clock::time_point asked) {
   const std::lock_guard lock(mutex_);
-  is_waiting_ = lease.handles.empty() && !request_.is_divided();
+  // The part of a rank may be nothing for ever.
+  is_waiting_ = lease.handles.empty() && !(request_.is_divided() && entries_.empty());
   renew_at_ = asked + lease.until_renewal();
   ends_at_ = asked + lease.left();
   for (Entry& entry : entries_) {

@@ -78,7 +78,6 @@ Result<pool::LeaseState> LeaseRequest::ask(
     may_come_later = !lease.ok();
   }
   OB_ASSIGN_OR_RETURN(auto manager, pool::LeaseClient::at(source_.manager, security));
-  if (source_.rank) seen.unreachable.clear();  // a device less would move those of other ranks
   if (!seen.empty()) (void)manager.report(id_, seen, deadline);  // else it is not known
   if (!id_.empty()) {
     auto lease = renewed(manager, deadline);

@@ -192,17 +192,23 @@ TEST(LeaseDirectory, TellsWhatItHasSeen) {
   EXPECT_TRUE(told[0].ends_with(expected)) << told[0];
 }
 
-// The devices of the ranks of a job are told apart by their place in the lease.
-TEST(LeaseDirectory, KeepsTheDevicesOfOtherRanks) {
-  StubManager manager([](const std::string& request) {
-    EXPECT_TRUE(request.starts_with("GET ")) << request;
-    return held(handle(0, 5), 0);
+// A rank whose device is lost has none until it is replaced, and asks for it as others do.
+TEST(LeaseDirectory, ReplacesTheDeviceOfARank) {
+  std::string told;
+  StubManager manager([&](const std::string& request) {
+    if (request.starts_with("POST ")) {
+      told = request;
+      return http_response("200 OK", R"({"now_ms":1,"leases":[]})");
+    }
+    EXPECT_NE(request.find("rank=1"), std::string::npos) << request;
+    return held(told.empty() ? handle(0, 5) : "", 0);
   });
   LeaseDirectory lease({.id = "x", .manager = manager.url(), .rank = 1});
   ASSERT_TRUE(lease.ticket(0, nullptr).ok());
   lease.note_unreachable(0);
-  EXPECT_TRUE(lease.ticket(0, nullptr).ok());
-  EXPECT_EQ(manager.requests(), 2);
+  EXPECT_EQ(lease.ticket(0, nullptr).status().code(), Code::unavailable);
+  EXPECT_NE(told.find(R"("unreachable":["n/0"])"), std::string::npos) << told;
+  EXPECT_TRUE(lease.is_waiting());
 }
 
 TEST(LeaseDirectory, SaysWhereItIsWrong) {
