@@ -85,11 +85,11 @@ DeviceInfo ConnectionCache::device_info(std::size_t server) const {
 void ConnectionCache::set_aside(std::size_t server) noexcept {
   constexpr int kMaxDoublings = 6;
   // Whoever waits in the queue of a pool loses the place by longer pauses.
-  const bool doubles = !lease_ || !lease_->is_waiting();
+  const bool waits = lease_ && lease_->is_waiting();
   const std::lock_guard lock(mutex_);
   Server& failed = servers_[server];
-  const int doublings = doubles ? std::min(failed.failures, kMaxDoublings) : 0;
-  failed.failures += 1;
+  const int doublings = waits ? 0 : std::min(failed.failures, kMaxDoublings);
+  failed.failures = waits ? 1 : failed.failures + 1;
   const std::int64_t pause_ms = std::int64_t{config_.retry_after_ms} << doublings;
   failed.down_until_ms = now_ms() + pause_ms;
 }

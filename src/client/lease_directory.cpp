@@ -26,7 +26,8 @@ std::string LeaseDirectory::name(std::size_t index) const {
 bool LeaseDirectory::is_retired(std::size_t index) const {
   const std::lock_guard lock(mutex_);
   const bool is_dropped = index < entries_.size() && entries_[index].dropped;
-  return is_dropped && !std::ranges::all_of(entries_, &Entry::dropped);
+  // One is left, so that the manager is asked for others.
+  return is_dropped && (index > 0 || !std::ranges::all_of(entries_, &Entry::dropped));
 }
 
 bool LeaseDirectory::is_waiting() const {
@@ -50,11 +51,16 @@ Status LeaseDirectory::over() const {
                             "or was taken back); calls stay local"};
 }
 
+bool LeaseDirectory::is_unreachable(std::size_t index) const {
+  const std::lock_guard lock(mutex_);
+  return index < entries_.size() && entries_[index].unreachable;
+}
+
 // True if the manager may give another device in place of this one.
 bool LeaseDirectory::is_missed(std::size_t index) const {
+  if (!is_unreachable(index)) return false;
   const std::lock_guard lock(mutex_);
-  return index < entries_.size() && entries_[index].unreachable &&
-         Clock::now() >= asked_at_ + kPause;
+  return Clock::now() >= asked_at_ + kPause;
 }
 
 bool LeaseDirectory::is_known(std::size_t index, Clock::time_point until) const {
@@ -86,9 +92,13 @@ Result<LeaseTicket> LeaseDirectory::ticket(
   const std::lock_guard lock(asking_);
   if (is_over_) return over();
   if (is_good_until(&LeaseDirectory::renew_at_) && !is_missed(index)) return known(index);
+  const bool was_unreachable = is_unreachable(index);
   // Whoever waited for a question that failed does not ask the same.
   const Status asked = failed_at_ > came ? failure_ : ask(security);
   if (is_over_) return over();
+  // A call waits for one of both in vain, not for one after the other. The next one tries the
+  // device.
+  if (!asked.ok() && was_unreachable) return asked;
   // The daemon judges an old token. It may be good while the manager is away.
   auto ticket = known(index);
   return asked.ok() || ticket.ok() ? ticket : Result<LeaseTicket>(asked);
@@ -165,7 +175,9 @@ Status LeaseDirectory::ask(const std::shared_ptr<const transport::Security>& sec
   failure_ =
       code == Code::busy ? Status(Code::unavailable, lease.status().message()) : lease.status();
   const std::lock_guard lock(mutex_);
-  is_waiting_ = code == Code::busy && request_.is_own();
+  // A manager that does not answer has not said that there is nothing to wait for.
+  if (code == Code::busy) is_waiting_ = request_.is_own();
+  if (code == Code::fenced || code == Code::unsupported) is_waiting_ = false;
   renew_at_ = std::max(renew_at_, failed_at_ + kRenewAgain);  // tokens may be good for longer
   return failure_;
 }

@@ -44,7 +44,7 @@ class LeaseDirectory {
   std::size_t size() const;
   /// Names a device for people: the address of its daemon; before the first answer, the lease.
   std::string name(std::size_t index) const;
-  /// True if the lease has lost this device, and has others.
+  /// True if the lease has lost this device. False for the first one if there is no other.
   bool is_retired(std::size_t index) const;
   /// True if the lease waits for devices: the program's own one for its first, which keeps its
   /// place in the queue if the manager is asked again within seconds; or that of `outboard run` for
@@ -90,6 +90,7 @@ class LeaseDirectory {
   void drop_all();
   pool::Sightings unsaid();
 
+  bool is_unreachable(std::size_t index) const;
   bool is_missed(std::size_t index) const;
   bool is_known(std::size_t index, Clock::time_point until) const;
   Result<LeaseTicket> known(std::size_t index) const;

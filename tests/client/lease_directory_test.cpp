@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -190,6 +191,23 @@ TEST(LeaseDirectory, TellsWhatItHasSeen) {
                                pool::machine_name() +
                                R"(","daemon":"n","rtt_us":2000.0,"bytes_per_s":1500000000.0}]})";
   EXPECT_TRUE(told[0].ends_with(expected)) << told[0];
+}
+
+// One call would wait for both otherwise, and each takes seconds to be silent.
+TEST(LeaseDirectory, TriesEitherTheManagerOrTheDevice) {
+  bool is_away = false;
+  StubManager manager([&](const std::string&) {
+    return is_away ? std::string("garbage\r\n\r\n") : held(handle(0, 5), 1);
+  });
+  LeaseDirectory lease({"x", manager.url()});
+  ASSERT_TRUE(lease.ticket(0, nullptr).ok());
+  is_away = true;
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));  // its token is old
+  lease.note_unreachable(0);
+  EXPECT_FALSE(lease.ticket(0, nullptr).ok());
+  const int asked = manager.requests();
+  EXPECT_TRUE(lease.ticket(0, nullptr).ok());  // to be tried with the old token
+  EXPECT_EQ(manager.requests(), asked);
 }
 
 // A rank whose device is lost has none until it is replaced, and asks for it as others do.

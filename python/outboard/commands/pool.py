@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import click
 
@@ -15,6 +15,7 @@ from outboard.errors import OutboardError
 
 _INSTALL = "run: pip install 'outboard[pool]'"
 _FOLDER = click.Path(file_okay=False, path_type=Path)
+_HTTPS_ORIGIN = re.compile(r"https://([\w.-]+|\[[\da-fA-F:.]+\])(:[1-9]\d{0,4})?/?")
 
 
 @click.group("pool")
@@ -144,7 +145,7 @@ def serve(
         raise click.UsageError("--page is for browsers in the network; give HOST:PORT")
     if page_url and not page:
         raise click.UsageError("--page-url names the address of --page; add --page HOST:PORT")
-    if page_url and not _is_https_origin(page_url):
+    if page_url and not _HTTPS_ORIGIN.fullmatch(page_url):
         raise click.UsageError("--page-url is https://HOST or https://HOST:PORT, without a path")
     log.set_up(form, log_level)
     etcd = None
@@ -168,16 +169,6 @@ def serve(
         history=history,
     )
     sys.exit(server.serve(options))
-
-
-def _is_https_origin(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        named = parts.hostname and (parts.port is None or parts.port > 0)
-    except ValueError:
-        return False
-    rest = (parts.path.rstrip("/"), parts.query, parts.fragment, parts.username or "")
-    return parts.scheme == "https" and bool(named) and not any(rest)
 
 
 @command.command("restore")

@@ -35,6 +35,9 @@ GRACE_S = 25
 TTL_S = 10
 # The longest time until a program that takes devices by itself has one again after a disturbance.
 OWN_S = 180.0
+# After so many cases all that may happen has happened.
+MANY_CASES = 10
+PREFIX = 5000  # events of a history into which violations are put
 
 # Moments of the load: nobody asks the manager, a request is being stored, programs compute, and a
 # release is being stored.
@@ -239,8 +242,6 @@ class Load:
         for program in self.programs.values():
             assert program.finish() > 0
         assert self.failed == []
-        assert self.remote_jobs > 0
-        assert self.shrinks() > 0
 
     def shrinks(self) -> int:
         """Returns how often the lease had two devices, and one of them later."""
@@ -258,6 +259,7 @@ class Site:
     def __init__(self, hosts: Hosts, seed: int) -> None:
         self.hosts, self.random = hosts, random.Random(seed)
         self.died: History = []
+        self.cases = 0
         self.load = Load(hosts, seed)
         self.load.goes_on()
 
@@ -273,9 +275,11 @@ class Site:
         history.sort(key=lambda event: event["t"])
         assert check_history.check(history) == []
         assert {"answer", "begin", "end", "floor", "commit"} <= {e["event"] for e in history}
+        if self.cases < MANY_CASES:
+            return len(history)
         assert requests_that_waited(history) > 0
         for violate, says in VIOLATIONS.items():
-            wrong = list(history)
+            wrong = history[:PREFIX]
             violate(wrong)
             assert any(re.search(says, text) for text in check_history.check(wrong)), violate
         return len(history)
@@ -291,6 +295,7 @@ class Site:
     @contextlib.contextmanager
     def disturbed(self, what: str, moment: str = "") -> Iterator[None]:
         """Begins at one of MOMENTS of the load, or at random. Afterwards all goes on."""
+        self.cases += 1
         self.load.programs["static"].expect_remote()
         time.sleep(self.random.uniform(0, 1.5))
         pauses = Pauses(self.load.programs)
@@ -348,6 +353,9 @@ def site_of(kind: type[Hosts], folder: Path, native: paths.Native) -> Iterator[S
         yield site
         hosts.cut("")
         site.load.end()
+        if site.cases >= MANY_CASES:
+            assert site.load.remote_jobs > 0
+            assert site.load.shrinks() > 0
         hosts.stop()
         events = site.check_history()
         load = site.load

@@ -60,6 +60,10 @@ def _prepare(client: PoolClient) -> None:
         client.ask("PUT", f"/v1/leases/{lease}", body)
         if lease == "over":
             client.ask("DELETE", "/v1/leases/over")
+    client.ask("PUT", "/v1/quotas/user:ada", {"devices": 3})
+    client.ask("PUT", "/v1/bans/mallory", {"reason": "a test"})
+    window = {"count": 1, "users": ["ada"], "start_ms": 1 << 40, "end_ms": 1 << 41}
+    client.ask("PUT", "/v1/reservations/ours", window)
 
 
 def _of_what_exists(document: Any) -> None:
@@ -103,8 +107,6 @@ def _try_with(
     while manager.client().raw("GET", "/readyz")[0] != 200:
         assert manager.process.poll() is None
         time.sleep(0.1)
-    with running(manager.client(), "n1", devices=2):
-        _prepare(manager.client())
     document = json.loads(manager.client().raw("GET", "/openapi.json")[1])
     _impatient(document)
     _of_what_exists(document)
@@ -116,7 +118,9 @@ def _try_with(
     words += ["--no-color", "--phases", phases, "--max-failures", "3"]
     if store == "memory":
         words += ["--exclude-path", "/v1/backup"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    with running(manager.client(), "n1", devices=2):
+        _prepare(manager.client())
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
     manager.client().ask("GET", "/readyz")
     status = manager.stop()
     log = (tmp_path / "m" / "log").read_text()

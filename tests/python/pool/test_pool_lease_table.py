@@ -304,6 +304,37 @@ def test_devices_have_numbers_in_their_lease() -> None:
     assert seats(pool) == {"n0/0": 0, "n3/0": 1, "n2/0": 2, "n4/0": 3}
 
 
+def test_a_replacement_has_the_number_of_its_own_device() -> None:
+    """Not that of one that was given back, nor does a device that comes meanwhile take it."""
+    pool = Pool(daemons=6)
+    pool.held("x", count=3, replace=True)
+    for other in ("a", "b", "c"):
+        pool.held(other, "bob", ttl_ms=10**9)
+    pool.ask(Shrink("x", "ada", "n0/0"))
+    pool.ask(SetAdmin("root", "n0/0", Admin.CORDONED))
+    pool.ask(SetAdmin("root", "n2/0", Admin.RETIRED))
+    pool.ask(Grow("x", "ada", "more", 2))
+    assert seats(pool) == {"n1/0": 1}
+    found = []
+    for other in ("a", "b", "c"):
+        pool.release(other, "bob")
+        pool.beat_all()
+        found.append(sorted(seats(pool).values()))
+    assert found == [[1, 2], [1, 2], [0, 1, 2, 3]]
+    assert seats(pool)["n1/0"] == 1
+
+
+def test_a_manager_of_two_versions_in_turns_leaves_no_gap() -> None:
+    """The older one has rewritten a handle without its number."""
+    pool = Pool(daemons=3)
+    pool.held("x", count=3)
+    handles = pool.store.tables["handles"]
+    key = next(key for key, handle in handles.items() if handle.seat == 1)
+    handles[key] = replaced(handles[key], seat=-1)
+    pool.restart_manager()
+    assert seats(pool) == {"n0/0": 0, "n1/0": 1, "n2/0": 2}
+
+
 def test_devices_of_an_older_manager_get_numbers_by_name() -> None:
     pool = Pool(daemons=4)
     pool.held("x", count=3)

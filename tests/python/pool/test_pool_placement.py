@@ -15,7 +15,7 @@ from outboard.pool.core.commands import (
     DeviceFacts,
     Link,
     RegisterDaemon,
-    ReportLink,
+    ReportLinks,
     SetAdmin,
     Tick,
 )
@@ -73,7 +73,7 @@ def some_pool(random_numbers: random.Random) -> Pool:
         if random_numbers.random() < 0.5:
             for _ in range(3):
                 rtt_us, rate = random_numbers.uniform(10, 1e4), 10 ** random_numbers.uniform(7, 10)
-                pool.ask(ReportLink(Link("here", name, rtt_us, rate)))
+                pool.ask(ReportLinks((Link("here", name, rtt_us, rate),)))
     for number in range(random_numbers.randint(0, 15)):
         pool.put(f"x{number}")
     if random_numbers.random() < 0.3:

@@ -12,7 +12,7 @@ from outboard.pool.core.commands import (
     GetLease,
     Link,
     RegisterDaemon,
-    ReportLink,
+    ReportLinks,
     SetQuota,
     SetReservation,
     SetShares,
@@ -316,7 +316,7 @@ def test_nearness() -> None:
         ("slow", 900.0, 1e7), ("medium", 300.0, 5e8),
         ("quick", 90.0, 1e10), ("quick", 5000.0, 1e10), ("quick", 80.0, 1e10),
     ):  # fmt: skip
-        pool.ask(ReportLink(Link("host", daemon, rtt_us, rate)))
+        pool.ask(ReportLinks((Link("host", daemon, rtt_us, rate),)))
     near = Near("host", subnet="10.0.0", labels={"rack": "7"})
     found = [pool.held(f"x{n}", near=near).handles[0].daemon for n in range(7)]
     assert found == ["mine", "quick", "rack", "subnet", "medium", "far", "slow"]
@@ -325,7 +325,7 @@ def test_nearness() -> None:
 def test_the_links_of_few_machines_are_kept() -> None:
     pool = Pool(daemons=1)
     for number in range(5000):
-        pool.ask(ReportLink(Link(f"machine{number}", "n0", 100.0, 1e9)))
+        pool.ask(ReportLinks((Link(f"machine{number}", "n0", 100.0, 1e9),)))
     kept = pool.state.links
     assert len(kept) == 4096
     assert "machine4999" in kept

@@ -72,14 +72,16 @@ def _tick(tx: Transaction, command: c.Tick) -> Answer:
     return Done()
 
 
-def _report_link(tx: Transaction, command: c.ReportLink) -> Answer:
-    link = command.link
+def _report_links(tx: Transaction, command: c.ReportLinks) -> Answer:
     links = tx.state.links
-    if link.machine not in links and len(links) >= _KEPT_MACHINES:
-        del links[next(iter(links))]
-    kept = links.setdefault(link.machine, {}).setdefault(link.daemon, [])
-    kept.append((link.rtt_us, link.bytes_per_s))
-    del kept[:-_KEPT_LINKS]
+    for link in command.links:
+        if link.daemon not in tx.state.daemons:
+            continue
+        if link.machine not in links and len(links) >= _KEPT_MACHINES:
+            del links[next(iter(links))]
+        kept = links.setdefault(link.machine, {}).setdefault(link.daemon, [])
+        kept.append((link.rtt_us, link.bytes_per_s))
+        del kept[:-_KEPT_LINKS]
     return Done()
 
 
@@ -93,8 +95,9 @@ _HANDLERS = {
     c.RegisterDaemon: devices.register,
     c.Heartbeat: devices.heartbeat,
     c.DeregisterDaemon: devices.deregister,
-    c.ReportLink: _report_link,
+    c.ReportLinks: _report_links,
     c.SetAdmin: devices.set_admin,
+    c.SetDaemonAdmin: devices.set_daemon_admin,
     c.ClearDevice: devices.clear,
     c.Revoke: administration.revoke,
     c.BanUser: administration.ban,

@@ -126,8 +126,10 @@ class DeregisterDaemon(Record, frozen=True):
     instance: str
 
 
-class ReportLink(Record, frozen=True):
-    link: Link
+class ReportLinks(Record, frozen=True):
+    """Those to daemons that exist are kept."""
+
+    links: tuple[Link, ...]
 
 
 class SetAdmin(Record, frozen=True):
@@ -137,6 +139,16 @@ class SetAdmin(Record, frozen=True):
     device: str
     admin: Admin
     deadline_ms: int = 0
+
+
+class SetDaemonAdmin(Record, frozen=True):
+    """The same for all devices of a daemon whose admin state is one of `of`. `daemon`: its name."""
+
+    actor: str
+    daemon: str
+    admin: Admin
+    deadline_ms: int
+    of: tuple[Admin, ...]
 
 
 class ClearDevice(Record, frozen=True):
@@ -207,8 +219,9 @@ Command = (
     | RegisterDaemon
     | Heartbeat
     | DeregisterDaemon
-    | ReportLink
+    | ReportLinks
     | SetAdmin
+    | SetDaemonAdmin
     | ClearDevice
     | Revoke
     | BanUser

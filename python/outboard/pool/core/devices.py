@@ -14,10 +14,19 @@ from outboard.pool.core.commands import (
     Heartbeat,
     RegisterDaemon,
     SetAdmin,
+    SetDaemonAdmin,
 )
 from outboard.pool.core.handles import close_handle, deadline, end_handle, touch
 from outboard.pool.core.records import Admin, Daemon, Device, Handle
-from outboard.pool.core.replies import Answer, Desired, DesiredDevice, DesiredLease, Done, Problem
+from outboard.pool.core.replies import (
+    Answer,
+    Desired,
+    DesiredDevice,
+    DesiredLease,
+    DevicesChanged,
+    Done,
+    Problem,
+)
 from outboard.pool.core.state import (
     LiveDaemon,
     LiveDevice,
@@ -246,6 +255,25 @@ def set_admin(tx: Transaction, command: SetAdmin) -> Answer:
     if record.admin is Admin.RETIRED and command.admin is not Admin.RETIRED:
         text = f"device {record.id} stays retired (its history has ended) register it by a new id"
         return Problem(409, "retired", text)
+    _set_admin(tx, record, command)
+    return Done()
+
+
+def set_daemon_admin(tx: Transaction, command: SetDaemonAdmin) -> Answer:
+    """Changes all devices of a daemon at once: it would restart too early otherwise."""
+    live = tx.state.live_daemons.get(command.daemon)
+    if live is None:
+        text = f"there is no daemon {command.daemon} (wrong name?) see `outboard pool status`"
+        return Problem(404, "unknown", text)
+    devices = tx.state.devices
+    found = tuple(device for device in live.devices if devices[device].admin in command.of)
+    for device in found:
+        _set_admin(tx, devices[device], command)
+    return DevicesChanged(found)
+
+
+def _set_admin(tx: Transaction, record: Device, command: SetAdmin | SetDaemonAdmin) -> None:
+    state = tx.state
     tx.put(replace(record, admin=command.admin))
     tx.audit(command.actor, command.admin.value, record.id)
     tx.desired_changed(record.daemon)
@@ -259,7 +287,6 @@ def set_admin(tx: Transaction, command: SetAdmin) -> Answer:
             at_ms = command.deadline_ms if static else notice
             if at_ms:
                 reclaim(tx, handle, at_ms)
-    return Done()
 
 
 def _retire(tx: Transaction, device: str) -> None:

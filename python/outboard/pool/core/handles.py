@@ -100,7 +100,7 @@ def grant(tx: Transaction, lease: Lease, demand: Demand, devices: list[str]) -> 
         lease = replace(lease, end_ms=state.live_leases[lease.id].end_ms)
         tx.put(lease)
         watch_deadline(tx, lease)
-    for device, seat in zip(sorted(devices), _free_seats(state, lease.id), strict=False):
+    for device, seat in zip(sorted(devices), free_seats(state, lease, demand.seat), strict=False):
         record = state.devices[device]
         epoch = max(record.epoch + 1, record.floor)
         floor = epoch if request.exclusive else record.floor
@@ -121,9 +121,16 @@ def grant(tx: Transaction, lease: Lease, demand: Demand, devices: list[str]) -> 
     tx.lease_changed(lease.id)
 
 
-def _free_seats(state: State, lease_id: str) -> Iterator[int]:
-    taken = {handle.seat for handle in living_handles(state, lease_id)}
-    return (seat for seat in itertools.count() if seat not in taken)
+def free_seats(state: State, lease: Lease, first: int = -1) -> Iterator[int]:
+    """Yields numbers that no device of the lease has, beginning with `first` if that is one, and
+    without those of devices that are being replaced."""
+    taken = {handle.seat for handle in living_handles(state, lease.id)}
+    if first >= 0 and first not in taken:
+        yield first
+        taken.add(first)
+    kept = {demand.seat for demand in lease.waiting} - taken
+    taken |= kept
+    yield from (seat for seat in itertools.count() if seat not in taken)
 
 
 def end_handle(tx: Transaction, handle: Handle, reason: str, queue_other: bool = False) -> None:
@@ -144,7 +151,7 @@ def end_handle(tx: Transaction, handle: Handle, reason: str, queue_other: bool =
     index_device(state, handle.device)
     if queue_other and lease.request.replace and lease.state is LeaseState.HELD:
         part = f"replace:{handle.device}:{handle.epoch}"
-        enqueue(tx, lease, Demand(part, 1, Priority.HIGH, tx.now_ms, tx.rev))
+        enqueue(tx, lease, Demand(part, 1, Priority.HIGH, tx.now_ms, tx.rev, handle.seat))
     if state.config.grant_unconfirmed or record.admin is Admin.RETIRED:
         close_handle(tx, handle)
     _settle(tx, handle.lease, reason)

@@ -88,13 +88,15 @@ class Request(Record, frozen=True):
 
 
 class Demand(Record, frozen=True):
-    """Devices that a lease waits for: all at once or none. `part` is chosen by the client."""
+    """Devices that a lease waits for: all at once or none. `part` is chosen by the client.
+    `seat`: of the device that is replaced; -1: none is."""
 
     part: str
     count: int
     priority: Priority
     arrived_ms: int
     arrived_rev: int  # who came first, if the times are equal
+    seat: int = -1
 
 
 class Lease(Row, frozen=True):

@@ -17,6 +17,12 @@ class Done(Record, frozen=True):
     status: int = 200
 
 
+class DevicesChanged(Record, frozen=True):
+    """`devices`: their ids."""
+
+    devices: tuple[str, ...]
+
+
 class HandleView(Record, frozen=True):
     """What a token says about one device of a lease, and the device's number in the lease."""
 
@@ -86,5 +92,5 @@ class DesiredChanged(Record, frozen=True):
     daemon: str
 
 
-Answer = Problem | Done | LeaseView | Renewal | Desired
+Answer = Problem | Done | DevicesChanged | LeaseView | Renewal | Desired
 Notice = LeaseChanged | DesiredChanged

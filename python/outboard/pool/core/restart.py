@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from outboard.pool.core.handles import touch, watch_deadline
+from outboard.pool.core.handles import free_seats, touch, watch_deadline
 from outboard.pool.core.records import Admin, Handle, LeaseState, Priority
 from outboard.pool.core.state import (
     LiveDaemon,
@@ -12,7 +12,6 @@ from outboard.pool.core.state import (
     LiveLease,
     index_daemon_places,
     index_device,
-    living_handles,
     quota_names,
 )
 from outboard.pool.core.transaction import Transaction
@@ -86,8 +85,9 @@ def _handles(tx: Transaction) -> None:
                 state.held_of[name] = state.held_of.get(name, 0) + 1
             if handle.reclaim_ms and state.devices[handle.device].admin is not Admin.RETIRED:
                 tx.timer(handle.reclaim_ms, "reclaim", handle.device, handle.epoch)
+    # A manager of an older version has granted these, or has led meanwhile.
     for lease_id, handles in unseated.items():
-        seated = [handle.seat for handle in living_handles(state, lease_id)]
-        first = 1 + max(seated)  # 0 for a lease of an older manager
-        for seat, handle in enumerate(sorted(handles, key=lambda h: h.device), first):
+        seats = free_seats(state, state.leases[lease_id])
+        handles.sort(key=lambda handle: handle.device)
+        for handle, seat in list(zip(handles, seats, strict=False)):
             tx.put(replace(handle, seat=seat))

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from outboard.pool.core.commands import (
     BanUser,
     ClearDevice,
     DeleteReservation,
     SetAdmin,
+    SetDaemonAdmin,
     SetQuota,
     SetReservation,
     SetShares,
     UnbanUser,
 )
 from outboard.pool.core.records import Admin, Quota, Reservation
-from outboard.pool.core.state import State
+from outboard.pool.core.replies import DevicesChanged
 from outboard.pool.serve.answers import Changed
 from outboard.pool.serve.bodies import (
     BanBody,
@@ -78,19 +78,9 @@ async def _each_device(
 ) -> Response:
     name = check_name(request.names[0])
 
-    def look(state: State) -> Any:
-        if name not in state.live_daemons:
-            text = f"there is no daemon {name} (wrong name?) see `outboard pool status`"
-            return ProblemError("unknown", text)
-        devices = state.live_daemons[name].devices
-        return [d for d in devices if state.devices[d].admin in of]
-
-    devices = await manager.do(look)
-    # Nobody sees some of them changed and others not: a daemon would restart too early.
-    who = request.peer.holder
-    changes = (manager.do(SetAdmin(who, device, admin, deadline_ms)) for device in devices)
-    await asyncio.gather(*changes)
-    return answer(Changed(devices))
+    command = SetDaemonAdmin(request.peer.holder, name, admin, deadline_ms, of)
+    changed: DevicesChanged = await manager.do(command)
+    return answer(Changed(list(changed.devices)))
 
 
 async def set_quota(manager: Manager, request: Request) -> Response:

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from outboard.pool.serve.protocol import ManagerProtocol
 
 MOST_GUESTS = 256
-KEEP_ALIVE_S = 15
+KEEP_ALIVE_S = 15  # between two requests, and for a guest that does not take its answer
+_MOST_PIPELINED = 8  # requests that wait for the answer to another one
 _PAUSE_S = 1.0  # after an error of the system, such as too many open files
 _log = logging.getLogger("outboard.pool")
 
@@ -25,11 +26,34 @@ class GuestProtocol(ManagerProtocol):
         super().__init__(*arguments, **named)
         self.timeout_keep_alive = KEEP_ALIVE_S
         self.over: asyncio.Future[None] = self.loop.create_future()
+        self._taking: asyncio.TimerHandle | None = None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        if not self.over.done():
-            self.over.set_result(None)
+        try:
+            self._stop_waiting()
+            super().connection_lost(exc)
+        finally:
+            if not self.over.done():
+                self.over.set_result(None)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        if len(self.pipeline) > _MOST_PIPELINED:
+            self.transport.abort()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._taking is None:
+            self._taking = self.loop.call_later(KEEP_ALIVE_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._stop_waiting()
+        super().resume_writing()
+
+    def _stop_waiting(self) -> None:
+        if self._taking is not None:
+            self._taking.cancel()
+            self._taking = None
 
 
 class GuestListener:

@@ -15,7 +15,7 @@ from outboard.pool.core.commands import (
     PutLease,
     Release,
     Renew,
-    ReportLink,
+    ReportLinks,
     Revoke,
     Shrink,
 )
@@ -132,7 +132,8 @@ def _rank(exchange: Exchange) -> tuple[int, int] | None:
 
 
 def _of_rank(shown: Shown, rank: tuple[int, int] | None) -> list[HandleView]:
-    """Returns the handles of one rank. They stay the same when others of the lease change."""
+    """Returns the handles of one rank. They stay the same when others of the lease change, unless
+    ranks take turns on a lease that has grown."""
     handles = list(shown.view.handles)
     if rank is None or not handles:
         return handles
@@ -172,20 +173,20 @@ async def renew(manager: Manager, exchange: Exchange) -> Response:
     body: RenewBody = exchange.body
     ids = tuple(check_id(one) for one in body.ids)
     lost = tuple(check_device(one) for one in body.unreachable)
-    for link in body.links:
-        told = Link(link.machine, link.daemon, float(link.rtt_us), float(link.bytes_per_s))
-        manager.start(_known(told))
-    if not ids:  # a program that ends tells of links, and waits for nothing
+    links = tuple(
+        Link(link.machine, link.daemon, float(link.rtt_us), float(link.bytes_per_s))
+        for link in body.links
+    )
+    # A program that ends waits for nothing. While the store is slow, the links are not worth it.
+    if links and not ids:
+        manager.start(ReportLinks(links))
         return answer(RenewalAnswer(manager.now_ms(), []))
+    if links:
+        await manager.do(ReportLinks(links))
     renewal: Renewal = await manager.do(Renew(exchange.peer.holder, ids, lost))
     now_ms = manager.now_ms()
     rows = [_renewed(i, one) for i, one in zip(ids, renewal.leases, strict=True)]
     return answer(RenewalAnswer(now_ms, rows))
-
-
-def _known(link: Link) -> Callable[[State], Command | None]:
-    """Only links to daemons that exist are kept."""
-    return lambda state: ReportLink(link) if link.daemon in state.daemons else None
 
 
 def _renewed(lease_id: str, one: LeaseView | Problem) -> RenewedAnswer:
