@@ -76,7 +76,7 @@ turn = 0
 while True:
     if select.select([sys.stdin], [], [], 0.2)[0]:
         line = sys.stdin.readline()
-        if line == "pause\n":
+        if line.strip() == "pause":
             print(json.dumps({"t": time.monotonic_ns(), "event": "paused"}), flush=True)
             line = sys.stdin.readline()
         if not line:
