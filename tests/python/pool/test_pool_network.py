@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pool_daemon import PATIENCE_S, Worker, until
@@ -40,6 +42,13 @@ pool.ask("DELETE", f"/v1/leases/{lease}")
 """
 
 
+ASKER = """
+import json, sys
+from outboard.pool.client import PoolClient
+print(json.dumps(PoolClient(sys.argv[1]).ask(*json.loads(sys.argv[2]))))
+"""
+
+
 class Site(Hosts):
     """Also has holders, on the client's host."""
 
@@ -57,6 +66,15 @@ class Site(Hosts):
         stdout = self.holders[lease].stdout
         assert stdout is not None
         assert stdout.readline() == "held\n"
+
+    def ask(self, *question: Any) -> Any:
+        """Asks the manager from the client's host."""
+        words = [sys.executable, "-c", ASKER, self.url, json.dumps(question)]
+        done = subprocess.run(
+            inside(self.star.client, words), capture_output=True, text=True, check=True,
+            env=clean_environment(),
+        )  # fmt: skip
+        return json.loads(done.stdout)
 
     def worker(self, lease: str) -> Worker:
         return Worker(
@@ -96,6 +114,22 @@ def hold_on_n1(site: Site) -> Worker:
     worker = site.worker("x")
     worker.expect_remote()
     return worker
+
+
+def test_a_second_holder_waits_for_the_first_one(site: Site) -> None:
+    site.hold("x", count=4)  # all devices
+    wish = ("PUT", "/v1/leases/y", {"ttl_s": 60, "count": 2})
+    asked = site.ask(*wish)
+    assert (asked["state"], asked["handles"]) == ("queued", [])
+    worker = site.worker("y")
+    for _ in range(3):
+        worker.expect_local()
+    assert worker.counted("remote") == 0
+    site.end("x")
+    worker.expect_remote(2 * PATIENCE_S)  # it asks again after pauses
+    assert len(site.lease("y")["devices"]) == 2
+    worker.finish()
+    site.ask("DELETE", "/v1/leases/y")
 
 
 # While these are cut, the program computes on its device as if nothing were.

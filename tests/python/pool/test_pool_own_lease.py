@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -253,6 +254,40 @@ def test_the_manager_may_be_away(pool: Pool) -> None:
     assert program.multiply(4) == 4  # the lease is good
     pool.manager.start()
     program.finish()
+
+
+TIMED = """
+import time, numpy as np
+a = np.random.default_rng(1).random((1000, 1000))
+taken = []
+for _ in range(12):
+    begin = time.monotonic()
+    a @ a
+    taken.append(time.monotonic() - begin)
+print(sorted(taken)[len(taken) // 2], max(taken[1:]))
+"""
+
+
+def test_no_call_waits_for_a_silent_manager(
+    tmp_path: Path, native: paths.Native, two_cores: tuple[int, int]
+) -> None:
+    """The library gives it 2 s for its answer, which no call may take. The first call loads the
+    program's own library."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        environment = clean_environment(
+            LD_PRELOAD=str(native.preload), OUTBOARD_REPORT=f"dir:{tmp_path}", **SLOW,
+            OUTBOARD_POOL=f"http://127.0.0.1:{silent.getsockname()[1]}",
+        )  # fmt: skip
+        words = ["taskset", "-c", str(two_cores[0]), sys.executable, "-c", TIMED]
+        done = subprocess.run(
+            words, env=environment, capture_output=True, text=True, timeout=2 * PATIENCE_S
+        )
+        assert done.returncode == 0, done.stderr
+        silent.settimeout(0)
+        silent.accept()  # it was asked
+    median, longest = map(float, done.stdout.split())
+    print(f"calls took {median:.3f} s in the median, {longest:.3f} s at most")
+    assert longest < median + 1.5
 
 
 @pytest.mark.slow
