@@ -34,8 +34,8 @@ LEASE_S = 120  # of `outboard run`
 
 
 class Hosts:
-    """M: the manager, D: the node n1, C: the client; n2 is always there. Managers and daemons write
-    logs for the history checker."""
+    """M: the manager, D: a node, C: the client; the other node is always there. Managers and
+    daemons write logs for the history checker."""
 
     HOSTS = 3  # beside the client's
     ENDS = (0,)  # statuses of managers that were told to stop
@@ -59,7 +59,13 @@ class Hosts:
             )
             for i, node in enumerate((first, second), 1)
         ]  # fmt: skip
+        self._nodes = dict(zip(("n1", "n2"), (first, second), strict=True))
         self.wait_until_healthy()
+
+    def aim(self, daemon: str) -> None:
+        """Gives the node of this daemon the letter D. Its daemon is the first one then."""
+        self.daemons.sort(key=lambda one: one.name != daemon)
+        self.names["D"] = self._nodes[daemon]
 
     def _start_managers(self, hosts: list[str]) -> list[Manager]:
         return [self._start_manager("m", hosts[0])]

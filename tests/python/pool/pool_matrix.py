@@ -301,6 +301,8 @@ class Site:
         pauses = Pauses(self.load.programs)
         pauses.start()
         self.hosts.leader()  # who that is may have changed since the last one
+        for device in self.hosts.lease(self.load.lease_of_program())["devices"]:
+            self.hosts.aim(device.partition("/")[0])  # else the node hit could be the other one
         with contextlib.ExitStack() as quiet:
             if moment == IDLE:
                 quiet.enter_context(self.load.paused())

@@ -69,12 +69,12 @@ def test_the_death_of_outboard_run(site: Site) -> None:
 @pytest.mark.parametrize("who", ["manager", "daemon", "run", "own", "grower"])
 def test_a_stop(who: str, seconds: float, site: Site) -> None:
     """SIGSTOP: it stands still, and goes on later as if no time had passed."""
-    processes = {
-        "manager": site.hosts.leader().process,
-        "daemon": site.hosts.daemons[0].process,
-        "run": site.load.programs["static"].process,
-        "own": site.load.programs["own"].process,
-        "grower": site.load.grower,
-    }
     with site.disturbed(f"stop {who}, {seconds} s"):
+        processes = {
+            "manager": site.hosts.leader().process,
+            "daemon": site.hosts.daemons[0].process,
+            "run": site.load.programs["static"].process,
+            "own": site.load.programs["own"].process,
+            "grower": site.load.grower,
+        }
         stand_still(seconds, processes[who])

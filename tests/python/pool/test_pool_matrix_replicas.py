@@ -131,15 +131,15 @@ def test_the_death_of_outboard_run(site: Site) -> None:
 @pytest.mark.parametrize("who", ["leader", "member", "host of leader", "daemon", "run", "own"])
 def test_a_stop(who: str, seconds: float, site: Site) -> None:
     """A leader that stood still for longer than its lead must not write or sign when it goes on."""
-    leader, member = site.hosts.leader().process, member_of_leader(site).process
-    assert member is not None
-    processes = {
-        "leader": [leader],
-        "member": [member],
-        "host of leader": [leader, member],
-        "daemon": [site.hosts.daemons[0].process],
-        "run": [site.load.programs["static"].process],
-        "own": [site.load.programs["own"].process],
-    }
     with site.disturbed(f"stop {who}, {seconds} s"):
+        leader, member = site.hosts.leader().process, member_of_leader(site).process
+        assert member is not None
+        processes = {
+            "leader": [leader],
+            "member": [member],
+            "host of leader": [leader, member],
+            "daemon": [site.hosts.daemons[0].process],
+            "run": [site.load.programs["static"].process],
+            "own": [site.load.programs["own"].process],
+        }
         stand_still(seconds, *processes[who])
