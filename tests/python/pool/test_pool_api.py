@@ -42,7 +42,7 @@ def _impatient(node: Any) -> None:
             _impatient(value)
 
 
-# What exists when the requests begin. They end some of it, and make some of it again.
+# These exist when the requests begin, which end some of them, and make some again.
 NAMES = {
     "/v1/leases/": ["held", "queued", "over"],
     "/v1/daemons/": ["n1"],
