@@ -158,3 +158,11 @@ VIOLATIONS = {
     an_answer_is_stale: "was known",
     the_manager_starts_with_an_old_store: "the manager starts with",
 }
+
+
+def expect_found(violate: Callable[[History], None], good: History) -> None:
+    """Makes a copy of a good history wrong; the checker must say so in the words of VIOLATIONS."""
+    history = list(good)
+    violate(history)
+    wrong = check_history.check(history)
+    assert any(re.search(VIOLATIONS[violate], text) for text in wrong), (violate, wrong[:3])

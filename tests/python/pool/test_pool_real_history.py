@@ -15,7 +15,14 @@ from etcd_cluster import etcd_cluster, needs_etcd
 from noted_load import NotedLoad, Notes
 from pool_commands import fresh_seed
 from pool_daemon import Daemon, Worker
-from pool_histories import CHECKER, VIOLATIONS, History, check_history, events_of_daemon
+from pool_histories import (
+    CHECKER,
+    VIOLATIONS,
+    History,
+    check_history,
+    events_of_daemon,
+    expect_found,
+)
 from pool_server import EVERYBODY, Manager
 
 from outboard import paths
@@ -60,13 +67,6 @@ def good(logs: list[Path]) -> History:
 def test_a_manager_with_sqlite_is_killed(good: History) -> None:
     expect_a_rich_history(good, starts=3)
     assert check_history.check(good) == []
-
-
-def expect_found(violate: Callable[[History], None], good: History) -> None:
-    history = list(good)
-    violate(history)
-    wrong = check_history.check(history)
-    assert any(re.search(VIOLATIONS[violate], text) for text in wrong), (violate, wrong[:3])
 
 
 @pytest.mark.parametrize("violate", VIOLATIONS, ids=lambda violate: violate.__name__)
