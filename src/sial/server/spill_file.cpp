@@ -1,6 +1,7 @@
 #include "sial/server/spill_file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -29,12 +30,23 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {
   return (value + unit - 1) / unit * unit;
 }
 
+// Returns a file that ends with the process, at whatever moment that is killed. `name` is for file
+// systems that cannot create one without a name, such as NFS.   Errors: errno; the result is empty
+Fd nameless_file(const std::filesystem::path& folder, std::string name) {
+  Fd file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, S_IRUSR | S_IWUSR));
+  if (file || (errno != EOPNOTSUPP && errno != EISDIR)) return file;
+  name += "-XXXXXX";
+  file = Fd(::mkostemp(name.data(), O_CLOEXEC));
+  if (file && ::unlink(name.c_str()) != 0) return {};
+  return file;
+}
+
 }  // namespace
 
 Result<SpillFile> SpillFile::create(const std::filesystem::path& folder, const std::string& stem) {
-  std::string name = (folder / (stem + "-XXXXXX")).string();
-  Fd file(::mkostemp(name.data(), O_CLOEXEC));
-  if (!file || ::unlink(name.c_str()) != 0) {
+  std::string name = (folder / stem).string();
+  Fd file = nameless_file(folder, name);
+  if (!file) {
     return Status(Code::unavailable, name + ": cannot create the file (" + strerror(errno) + ")");
   }
   return SpillFile(out_of_the_way(std::move(file)), std::move(name));

@@ -16,13 +16,13 @@
 namespace ob::sial {
 
 /// The file of one array. Each block lies in a slot of its size, and a slot that is free again is
-/// used for the next block of that size. The file loses its name when it is opened, so the system
-/// removes it with the process, however that ends.
+/// used for the next block of that size. The file has no name, so the system removes it with the
+/// process, however that ends.
 /// Threads: owner only
 class SpillFile {
  public:
   /// @param folder exists
-  /// @param stem the beginning of the name that the file has while it is opened
+  /// @param stem what errors call the file, which has no name
   /// Errors: unavailable, with the folder and the reason
   static Result<SpillFile> create(const std::filesystem::path& folder, const std::string& stem);
 
@@ -45,7 +45,7 @@ class SpillFile {
   Status problem(const std::string& what) const;
 
   Fd file_;
-  std::string name_;  // that it had
+  std::string name_;  // for errors
   std::uint64_t end_ = 0;
   std::map<std::uint64_t, std::vector<std::uint64_t>> free_;  // offsets by size of the slot
 };
