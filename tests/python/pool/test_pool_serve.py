@@ -16,12 +16,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from pool_server import EVERYBODY, FakeDaemon, Manager, make_keys, running
 
+from outboard.keys import MANAGER_NAME
 from outboard.pool import tokens
-from outboard.pool.client import PoolClient, PoolError, UnreachableError
+from outboard.pool.client import PoolClient, PoolError, UnreachableError, client_tls
 from outboard.pool.serve import reading, server
 from outboard.pool.serve.settings import Settings
 from outboard.pool.store.base import StoreError
@@ -358,6 +360,25 @@ def test_tls_refuses_strangers(secured: tuple[Manager, dict[str, Path]], tmp_pat
     for more in ([], ["--tls-max", "1.2"]):
         words = ["curl", "-sk", *more, f"{manager.url}/healthz"]
         assert subprocess.run(words, check=False, capture_output=True).stdout == b""
+
+
+def test_no_connection_takes_up_the_proof_of_another(
+    secured: tuple[Manager, dict[str, Path]],
+) -> None:
+    """A certificate that is revoked meanwhile would stay good for it."""
+    manager, made = secured
+    context = client_tls(made["ada"])
+    place = (urlsplit(manager.url).hostname, urlsplit(manager.url).port)
+    with (
+        socket.create_connection(place, timeout=10) as plain,
+        context.wrap_socket(plain, server_hostname=MANAGER_NAME) as secure,
+    ):
+        secure.sendall(b"GET /healthz HTTP/1.1\r\nhost: m\r\nconnection: close\r\n\r\n")
+        answer = b""
+        while piece := secure.recv(4096):  # tickets come before the answer
+            answer += piece
+        assert answer.startswith(b"HTTP/1.1 200")
+        assert secure.session is not None and not secure.session.has_ticket
 
 
 def test_a_daemon_cannot_pose_as_the_manager(tmp_path: Path) -> None:
