@@ -87,8 +87,12 @@ class Manager:
         if len(began) >= MOST_UNWAITED or (began and now > began[0] + SOON_S):
             return False
         began.append(now)
-        self.writer.do(make).add_done_callback(self._over)
+        # The writer's thread would take the interpreter from the answer that is being made.
+        asyncio.get_running_loop().call_soon(self._begin, make)
         return True
+
+    def _begin(self, make: Command | Callable[[State], Any]) -> None:
+        self.writer.do(make).add_done_callback(self._over)
 
     def _over(self, job: asyncio.Future[Any]) -> None:
         self._unwaited.popleft()  # the writer does them in order
