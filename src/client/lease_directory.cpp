@@ -56,19 +56,13 @@ bool LeaseDirectory::is_unreachable(std::size_t index) const {
   return index < entries_.size() && entries_[index].unreachable;
 }
 
-// True if the manager may give another device in place of this one.
-bool LeaseDirectory::is_missed(std::size_t index) const {
-  if (!is_unreachable(index)) return false;
-  const std::lock_guard lock(mutex_);
-  return Clock::now() >= asked_at_ + kPause;
-}
-
+// @pre the caller holds mutex_
 bool LeaseDirectory::is_known(std::size_t index, Clock::time_point until) const {
   return index < entries_.size() && !entries_[index].dropped && Clock::now() < until;
 }
 
+// @pre the caller holds mutex_
 Result<LeaseTicket> LeaseDirectory::known(std::size_t index) const {
-  const std::lock_guard lock(mutex_);
   if (index >= entries_.size() || entries_[index].dropped) return no_device();
   const pool::LeaseHandle& handle = entries_[index].handle;
   LeaseTicket ticket{handle.reachable(), handle.token};
@@ -76,22 +70,31 @@ Result<LeaseTicket> LeaseDirectory::known(std::size_t index) const {
   return ticket;
 }
 
+Result<LeaseTicket> LeaseDirectory::held_now(std::size_t index) const {
+  const std::lock_guard lock(mutex_);
+  if (is_known(index, ends_at_)) return known(index);
+  return Status(Code::declined, "no device of " + request_.name() + " is held now");
+}
+
+// Returns nothing if the manager is to be asked first.
+std::optional<Result<LeaseTicket>> LeaseDirectory::known_without_asking(std::size_t index) const {
+  const std::lock_guard lock(mutex_);
+  if (!is_known(index, renew_at_)) return std::nullopt;
+  // The manager may give another device in place of one that is unreachable.
+  if (entries_[index].unreachable && Clock::now() >= asked_at_ + kPause) return std::nullopt;
+  return known(index);
+}
+
 Result<LeaseTicket> LeaseDirectory::ticket(
     std::size_t index, const std::shared_ptr<const transport::Security>& security, Asking asking) {
   const auto came = Clock::now();
-  const auto is_good_until = [&](Clock::time_point LeaseDirectory::*end) {
-    const std::lock_guard lock(mutex_);
-    return is_known(index, this->*end);
-  };
-  if (asking == Asking::never) {
-    if (is_good_until(&LeaseDirectory::ends_at_)) return known(index);
-    return Status(Code::declined, "no device of " + request_.name() + " is held now");
-  }
+  if (asking == Asking::never) return held_now(index);
   // Whoever needs no answer does not wait for those who ask.
-  if (is_good_until(&LeaseDirectory::renew_at_) && !is_missed(index)) return known(index);
+  if (auto ticket = known_without_asking(index)) return *std::move(ticket);
   const std::lock_guard lock(asking_);
   if (is_over_) return over();
-  if (is_good_until(&LeaseDirectory::renew_at_) && !is_missed(index)) return known(index);
+  // Somebody may have asked meanwhile.
+  if (auto ticket = known_without_asking(index)) return *std::move(ticket);
   const bool was_unreachable = is_unreachable(index);
   // Whoever waited for a question that failed does not ask the same.
   const Status asked = failed_at_ > came ? failure_ : ask(security);
@@ -100,7 +103,10 @@ Result<LeaseTicket> LeaseDirectory::ticket(
   // device.
   if (!asked.ok() && was_unreachable) return asked;
   // The daemon judges an old token. It may be good while the manager is away.
-  auto ticket = known(index);
+  auto ticket = [&] {
+    const std::lock_guard lock_entries(mutex_);
+    return known(index);
+  }();
   return asked.ok() || ticket.ok() ? ticket : Result<LeaseTicket>(asked);
 }
 
@@ -193,6 +199,7 @@ void LeaseDirectory::take(pool::LeaseState lease, Clock::time_point asked) {
         std::ranges::find(lease.handles, entry.handle.device, &pool::LeaseHandle::device);
     if (same == lease.handles.end()) {
       entry.dropped = true;
+      entry.handle.epoch = 0;  // it may come back with the same one
       continue;
     }
     if (same->epoch != entry.handle.epoch) entry.dropped = false;

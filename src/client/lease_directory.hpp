@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -91,9 +92,10 @@ class LeaseDirectory {
   pool::Sightings unsaid();
 
   bool is_unreachable(std::size_t index) const;
-  bool is_missed(std::size_t index) const;
   bool is_known(std::size_t index, Clock::time_point until) const;
   Result<LeaseTicket> known(std::size_t index) const;
+  Result<LeaseTicket> held_now(std::size_t index) const;
+  std::optional<Result<LeaseTicket>> known_without_asking(std::size_t index) const;
   Status no_device() const;
   Status over() const;
 

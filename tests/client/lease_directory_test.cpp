@@ -107,6 +107,19 @@ TEST(LeaseDirectory, KeepsTheNumbersOfDevices) {
   EXPECT_EQ(lease.ticket(2, nullptr)->token, "n/2@7");
 }
 
+TEST(LeaseDirectory, TakesADeviceThatComesBack) {
+  int asked = 0;
+  StubManager manager(
+      [&](const std::string&) { return held(++asked == 2 ? handle(2, 7) : handle(0, 5), 0); });
+  LeaseDirectory lease({"x", manager.url()});
+  ASSERT_TRUE(lease.ticket(0, nullptr).ok());  // is old at once
+  EXPECT_EQ(lease.ticket(0, nullptr).status().code(), Code::fenced);
+  const auto again = lease.ticket(0, nullptr);
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(again->token, "n/0@5");
+  EXPECT_TRUE(lease.is_retired(1));
+}
+
 TEST(LeaseDirectory, NeverAsksAgainOnceTheLeaseIsOver) {
   for (const std::string name : {"lease-over", "unknown"}) {
     StubManager manager([&](const std::string&) { return problem("410 Gone", name); });
