@@ -29,6 +29,9 @@ constexpr milliseconds kAnswerTime{2'000};
 // a command that ends at once needs no accelerator.
 constexpr int kNice = 10;
 constexpr milliseconds kHeadStart{5};
+// A manager that answered so long ago leads still, and will do what it is told. A short command
+// would notice the time of another answer.
+constexpr milliseconds kLeads{1'000};
 // After no answer to the first question, the command shall not wait as long again.
 constexpr milliseconds kMostAfterSilence{200};
 
@@ -87,9 +90,11 @@ Result<CommandLease::Clock::duration> CommandLease::take() {
   const auto state = manager_->put(id_, wish, kLongestWaitS, asked + kAnswerTime);
   // A refused request is not held. One that is queued is, and so may be one without an answer.
   is_held_ = state.ok();
+  if (state.ok()) heard_at_ = Clock::now();
   if (!state.ok()) {
     const bool may_be_held = state.status().code() != Code::unavailable;
-    if (may_be_held) (void)manager_->release(id_, Clock::now() + kMostAfterSilence);
+    is_held_ = may_be_held && !manager_->release(id_, Clock::now() + kMostAfterSilence).ok();
+    was_silent_ = is_held_;
     return state.status();
   }
   if (state->state != "held") {
@@ -123,16 +128,23 @@ void CommandLease::give_up(const Status& why) {
   (void)pool::hand_over(answer(), {}, Clock::now());
 }
 
-CommandLease::~CommandLease() {
+void CommandLease::stop_renewing() noexcept {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
     ends_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
+}
+
+CommandLease::~CommandLease() {
+  stop_renewing();
   if (!is_held_) return;
   try {
-    (void)manager_->release_early(id_, Clock::now() + kAnswerTime);
+    const auto now = Clock::now();
+    const auto until = now + (was_silent_ ? kMostAfterSilence : kAnswerTime);
+    if (now < heard_at_ + kLeads && manager_->release_unheard(id_, until).ok()) return;
+    (void)manager_->release_early(id_, until);
   } catch (...) {  // no memory: the lease ends by itself
   }
 }
@@ -147,6 +159,7 @@ void CommandLease::keep(Clock::duration pause) noexcept {
 // Returns the time until the next renewal; the longest if the lease is lost.
 CommandLease::Clock::duration CommandLease::renew() {
   const auto lease = manager_->get(id_, std::nullopt, 0, Clock::now() + kAnswerTime);
+  heard_at_ = lease.ok() ? Clock::now() : Clock::time_point();
   if (lease.ok() && lease->state == "held") return until_renewal(*lease);
   if (!lease.ok() && lease.status().code() != Code::fenced) return kRenewAgain;
   const std::string why = lease.ok() ? "it is " + lease->state : lease.status().message();

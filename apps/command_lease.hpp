@@ -36,6 +36,8 @@ class CommandLease {
   /// Acquires in a thread, while the command runs. Says if that fails.
   /// @pre the environment does not change until the end of the object
   void begin() noexcept;
+  /// Ends the thread: nothing is written into the folder from here on.
+  void stop_renewing() noexcept;
   ~CommandLease();
   CommandLease(const CommandLease&) = delete;
   CommandLease& operator=(const CommandLease&) = delete;
@@ -64,6 +66,8 @@ class CommandLease {
   // The thread has these until it ends.
   std::optional<pool::LeaseClient> manager_;
   bool is_held_ = false;
+  Clock::time_point heard_at_;  // the latest answer of the manager
+  bool was_silent_ = false;     // when it was asked for the lease
 
   std::mutex mutex_;  // guards ending_
   std::condition_variable ends_;

@@ -158,8 +158,10 @@ bool begins_without(const RunRequest& request) {
 std::optional<int> run(const RunRequest& request, const Options& options) {
   const auto native = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
   const SignalsHeld signals;
-  const PrivateFolder folder;
+  // It ends after the folder: a manager on this machine writes to disk at the release, and to
+  // remove files would wait for that.
   std::unique_ptr<CommandLease> lease;
+  const PrivateFolder folder;
   if (request.accelerators) {
     auto named =
         CommandLease::named({request.pool, request.key, *request.accelerators, folder.path()});
@@ -199,6 +201,7 @@ std::optional<int> run(const RunRequest& request, const Options& options) {
   const int status = run_command(request.command, signals, daemon ? &*daemon : nullptr,
                                  begins_without(request) ? lease.get() : nullptr);
   if (daemon) daemon->report_end();
+  if (lease) lease->stop_renewing();
   return status;
 }
 
