@@ -231,11 +231,26 @@ def test_web_pages_cannot_use_a_browser_here(manager: Manager) -> None:
     assert talk(manager, rebound).startswith(b"HTTP/1.1 403")
 
 
-def test_names_do_not_reach_the_log_as_they_are(manager: Manager, client: PoolClient) -> None:
-    for name in ("%1B%5B31mred", "x%0Alevel=root"):
-        status, _ = client.raw("GET", f"/v1/devices/{name}")
-        assert status == 422
-    assert "\x1b" not in (manager.folder / "log").read_text()
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_names_do_not_reach_the_log_as_they_are(tmp_path: Path, form: str) -> None:
+    options = ("--log", form, "--log-level", "debug")
+    manager = Manager(tmp_path / "m", EVERYBODY, None, *options)
+    nasty = "%0Alevel=root%1B%5B31m%00%7F%C2%9B%E2%80%AE"
+    for path in (
+        "/v1/devices/" + nasty + "x" * 300,
+        f"/v1/usage?by={nasty}",  # the answer tells it again, without the percent signs
+    ):
+        answer = talk(manager, head("GET", path, "connection: close"))
+        assert answer.startswith(b"HTTP/1.1 422"), path
+    assert manager.stop() == 0
+    log = (manager.folder / "log").read_bytes().decode()
+    assert ("/v1/devices/" + nasty + "x" * 300)[:200] + "..." in log
+    assert "'?level=root?[31m????' is no way to sum" in log
+    assert [c for c in log if not c.isprintable() and c != "\n"] == []
+    assert re.search(r"^level=", log, re.MULTILINE) is None  # no line that a stranger began
+    if form == "json":
+        texts = [str(text) for line in log.splitlines() for text in json.loads(line).values()]
+        assert all(text.isprintable() for text in texts)
 
 
 def test_rubbish_on_the_socket(manager: Manager, client: PoolClient) -> None:
