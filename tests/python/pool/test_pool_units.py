@@ -22,7 +22,7 @@ from pool_daemon import PATIENCE_S, until
 from pool_server import PYTHON, make_keys
 from unit_files import UNITS, Unit, environment_file
 
-from conftest import clean_environment
+from conftest import ROOT, clean_environment
 from outboard import paths
 from outboard.pool.client import PoolClient
 from outboard.pool.serve.notify import notify
@@ -100,6 +100,16 @@ def test_units_agree_with_the_programs() -> None:
     # Users are told apart by their ids over Unix sockets. In a user namespace all are "nobody".
     for unit in (manager, daemon):
         assert "PrivateUsers" not in unit.values
+
+
+def test_the_page_keeps_the_options_of_the_shipped_file() -> None:
+    """Else a reader who copies its line gets a manager without its address and its roles."""
+    page = (ROOT / "docs" / "operations.md").read_text().replace("\\\n", "")
+    lines = re.findall(r"^ +MANAGER_OPTIONS=(.*)", page, re.MULTILINE)
+    shipped = environment_file("manager.env")["MANAGER_OPTIONS"]
+    assert lines
+    for line in lines:
+        assert set(shipped.split()) <= set(line.split()), line
 
 
 class Site:
