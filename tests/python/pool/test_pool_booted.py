@@ -1,4 +1,5 @@
-"""The units and the commands of docs/operations.md, on a real systemd, in a container.
+"""The units and the commands of docs/operations.md, on a real systemd, in a container, with the
+keys of docs/pool.md.
 
 With OUTBOARD_TEST_SYSTEMD=1 only: it takes a minute, and needs root, systemd-container, overlay
 file systems and Prometheus. What the script prints is the oracle: it ends at the first failure.
@@ -24,9 +25,6 @@ pytestmark = [
     ),
 ]
 
-PAGE = (ROOT / "docs" / "operations.md").read_text()
-BLOCKS = re.findall(r"(?:^    .*\n|^\n(?=    ))+", PAGE, re.MULTILINE)
-
 WAIT = r"""
 free() { for i in $(seq 300); do
   outboard pool status --json | grep -q '"allocation": "free"' && return; sleep 0.2; done; false; }
@@ -36,8 +34,8 @@ refused() { if "$@"; then false; fi; }
 main() { systemctl show -p MainPID --value "$1"; }
 other() { for i in $(seq 100); do sleep 0.2; now=$(main "$1")
   [ "$now" != 0 ] && [ "$now" != "$2" ] && systemctl -q is-active "$1" && return; done; false; }
-ada() { OUTBOARD_POOL=https://127.0.0.1:7780 OUTBOARD_KEY=/root/ada "$@"; }
-mallory() { OUTBOARD_POOL=https://127.0.0.1:7780 OUTBOARD_KEY=/root/mallory "$@"; }
+ada() { OUTBOARD_POOL=https://127.0.0.1:7780 OUTBOARD_KEY=/srv/keys/ada "$@"; }
+mallory() { OUTBOARD_POOL=https://127.0.0.1:7780 OUTBOARD_KEY=/srv/keys/mallory "$@"; }
 compute() { ada outboard run --accelerators 1 --wait 60s --require --mode remote \
   --report json:/out/report -- python3 -c 'import numpy as n
 a = n.arange(40000).reshape(200, 200) % 13
@@ -46,9 +44,11 @@ assert (a.astype(float) @ a.astype(float) == a @ a).all()'
 """
 
 
-def block(text: str, *leave_out: str) -> str:
+def block(text: str, *leave_out: str, page: str = "operations.md") -> str:
     """Returns the commands of the block of the page with `text`, without some lines."""
-    (found,) = (one for one in BLOCKS if text in one)
+    whole = (ROOT / "docs" / page).read_text()
+    blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", whole, re.MULTILINE)
+    (found,) = (one for one in blocks if text in one)
     lines = [line[4:] for line in found.splitlines()]
     return "\n".join(line for line in lines if not any(word in line for word in leave_out)) + "\n"
 
@@ -59,18 +59,12 @@ def script() -> str:
         "systemctl enable", "sed -i s/pool.example.org/127.0.0.1/ /etc/outboard/daemon.env\n"
         "systemctl enable"
     )  # fmt: skip
-    keys = "".join(
-        f"outboard key add {who} --pool ~/pool --to {to}\n"
-        for who, to in (
-            ("manager m1 --host 127.0.0.1", "deploy/systemd/m1"),
-            ("daemon node7 --managed", "deploy/systemd/node7"),
-            ("client ada", "~/ada"),
-            ("client mallory", "~/mallory"),
-        )
-    )
+    keys = block("outboard key add manager m1", page="pool.md")
+    keys = keys.replace("pool.example.org", "127.0.0.1")
+    keys += "outboard key add client mallory --pool ~/pool --to keys/mallory\n"
     return (
-        f"{WAIT}cp -r {ROOT}/deploy /srv/deploy; cd /srv\noutboard key init ~/pool\n{keys}"
-        f"(\n{install})\n(\n{daemon})\n"
+        # The folder of a reader, who has a checkout and the keys in it.
+        f"{WAIT}cp -r {ROOT}/deploy /srv/deploy; cd /srv\n{keys}{install}{daemon}"
         "systemctl is-active outboard-pool outboardd outboard-pool-backup.timer\n"
         "export OUTBOARD_POOL=unix:/run/outboard/pool.sock\nfree; compute\n"
         "curl -sS --unix-socket /run/outboard/pool.sock http://localhost/metrics"
