@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import logging
 from typing import Any
 
 from outboard.pool.core.commands import DeregisterDaemon, Heartbeat, RegisterDaemon
@@ -23,6 +24,9 @@ from outboard.pool.serve.exchange import (
 )
 from outboard.pool.serve.manager import Manager
 from outboard.pool.serve.problems import ProblemError
+from outboard.pool.serve.reading import AHEAD
+
+_log = logging.getLogger("outboard.pool")
 
 
 def own_name(request: Request) -> str:
@@ -72,6 +76,7 @@ async def heartbeat(manager: Manager, request: Request) -> Response:
     waits = body.wait_s > 0 and not manager.waits.daemon_changed(name, body.rev)
     beat = Heartbeat(name, body.instance, body.seq, body.rev, reports, waits)
     told = await manager.do(beat, _show, patient=True)
+    _note_revision(manager, name, body.rev, told.rev)
     manager.metrics.reported(name, body.devices, manager.now_ms())
     if waits:
         if not (manager.waits.daemon_changed(name, body.rev) or manager.stopping):
@@ -80,6 +85,17 @@ async def heartbeat(manager: Manager, request: Request) -> Response:
         told = await manager.do(lambda state: _desired(state, name), patient=True)
     manager.waits.know(name, told.rev)
     return answer(told)
+
+
+def _note_revision(manager: Manager, name: str, known: int, own: int) -> None:
+    """Logs once if the daemon knows a later revision than the manager's own state has."""
+    if known <= own:
+        manager.ahead.discard(name)
+    elif name not in manager.ahead:
+        manager.ahead.add(name)
+        facts = {"daemon": name, "its_revision": known, "own_revision": own}
+        text = f"the devices of daemon {name} cannot be used: {AHEAD}"
+        _log.warning(text, extra={"facts": facts})
 
 
 def _show(state: State, told: Any) -> Any:

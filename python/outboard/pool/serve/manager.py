@@ -52,6 +52,7 @@ class Manager:
         self.logins = logins
         self.description = b"{}"  # of the interface, in OpenAPI
         self.stopping = False
+        self.ahead: set[str] = set()  # daemons that know a newer state, which the log has told
         self.minutes = Minutes()
         self._polls: dict[str, int] = {}
         self._unwaited: deque[float] = deque()  # when those of start() began that are not stored

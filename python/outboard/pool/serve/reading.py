@@ -34,6 +34,12 @@ from outboard.pool.serve.settings import Role
 from outboard.pool.store.base import UsageSum
 
 PAGE = 1000
+# The daemon's gate ignores a state with a lower revision; a new process of it takes any.
+AHEAD = (
+    "its daemon knows a newer state of this pool than this manager has (the manager began with an "
+    "empty or older state?) restart the daemon, or bring that state back with `outboard pool "
+    "restore`"
+)
 _ENDED = (LeaseState.ENDING, LeaseState.OVER)
 
 
@@ -98,7 +104,8 @@ def device_row(manager: Manager, state: State, name: str, peer: Peer | None) -> 
 
 
 def why(state: State, record: Device) -> str:
-    """Returns in words why the device cannot be granted now; empty if it can."""
+    """Returns in words why the device cannot be granted now, or why its daemon would refuse the
+    lease; empty if it can."""
     live, daemon = state.live_devices[record.id], state.live_daemons[record.daemon]
     silent_s = (state.now_ms - daemon.heard_ms) / 1000
     if record.admin.value != "open":
@@ -111,6 +118,8 @@ def why(state: State, record: Device) -> str:
         again = "; it broke twice within a day, so an administrator must clear it"
         ago_s = (state.now_ms - record.broken_ms) / 1000
         return f"it broke {ago_s:.0f} s ago" + (again if record.stays_broken else "")
+    if daemon.rev > state.rev:  # it takes no word from this state, and refuses its leases
+        return AHEAD
     if not live.confirmed or live.lost:
         return "its daemon has not confirmed yet that nothing older is left on it"
     if live.handles and not any(handle.lives for handle in live.handles.values()):
