@@ -488,7 +488,7 @@ typedef struct {
   uint32_t wait_ms;       /* the longest wait for devices */
   uint32_t seconds;       /* the time of the lease, which the library renews; 0: 30 */
   uint32_t reserved;      /* 0 */
-  uint64_t memory_bytes;  /* free memory of each device */
+  uint64_t memory_bytes;  /* free memory of each device; 0: if shared, its share of it */
 } ob_request;
 
 /* What has happened to a lease. */

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from outboard import values
 from outboard.commands import _pool_tables as tables
 from outboard.commands._pool_options import Duration, connect
 from outboard.errors import OutboardError
@@ -108,6 +109,11 @@ def page(client: PoolClient) -> None:
 @click.option("--count", type=click.IntRange(1, 1 << 14), default=1, show_default=True)
 @click.option("--exclusive", is_flag=True, help="[the default]")
 @click.option("--shared", type=click.FloatRange(0.001, 1), metavar="PART")
+@click.option(
+    "--memory",
+    type=values.Size(),
+    help="Memory of each shared one, e.g. 8G.  [default: PART of its memory]",
+)
 @click.option("--kind", default="", help="Only devices of this kind.")
 @click.option(
     "--until",
@@ -123,6 +129,7 @@ def acquire(
     count: int,
     exclusive: bool,
     shared: float | None,
+    memory: int | None,
     kind: str,
     until: str | None,
     ttl: float,
@@ -136,11 +143,14 @@ def acquire(
 
     if exclusive and shared:
         raise click.UsageError("--exclusive and --shared exclude each other; give one of them")
+    if memory and not shared:
+        raise click.UsageError("--memory belongs to --shared; add --shared PART")
     body = {
         "count": count,
         "class": {"kind": kind},
         "exclusive": shared is None,
         "share": round((shared or 1) * 1000),
+        "memory_bytes": memory or 0,
         "for_user": for_user,
         "static": True,
         "until_ms": _until(client, until) if until else 0,

@@ -149,7 +149,10 @@ _OPTIONS = (
         help="Share them: the weight of this command on each, e.g. 0.25.",
     ),
     click.option(
-        "--memory", "pool_memory", type=values.Size(), help="Memory of each shared one, e.g. 8G."
+        "--memory",
+        "pool_memory",
+        type=values.Size(),
+        help="Memory of each shared one, e.g. 8G.  [default: PART of its memory]",
     ),
     click.option("--kind", metavar="KIND", help="Only accelerators of this kind, e.g. gpu, cpu."),
     click.option(

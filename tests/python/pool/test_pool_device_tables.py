@@ -15,7 +15,7 @@ from outboard.pool.core.commands import (
     SessionReport,
     SetAdmin,
 )
-from outboard.pool.core.records import Admin, Selector
+from outboard.pool.core.records import Admin, Request, Selector
 
 HALF = {"exclusive": False, "share": 500, "memory_bytes": 400}
 DAY = 86_400 * SECOND
@@ -61,6 +61,36 @@ def test_grants(before: str, exclusive: str | None, shared: str | None) -> None:
 def test_shared_without_room(request_: dict[str, int]) -> None:
     pool = pool_in("shared")
     assert pool.put("y", "bob", **request_).state == "queued"
+
+
+def test_a_shared_lease_without_memory_gets_its_share_of_it() -> None:
+    pool = Pool()
+    quarter = {"exclusive": False, "share": 250}
+    for name in "abcd":
+        (handle,) = pool.held(name, **quarter).handles
+        assert handle.memory_bytes == MEMORY // 4
+    assert pool.state.live_devices["n0/0"].memory_left == 0
+    (device,) = pool.beat().devices
+    assert [lease.memory_bytes for lease in device.leases] == [MEMORY // 4] * 4
+    assert pool.put("e", **quarter).state == "queued"
+    pool.release("a")
+    pool.beat()
+    assert pool.lease("e").state == "held"
+
+
+@pytest.mark.parametrize(("memory", "state"), [(MEMORY * 7 // 10, "held"), (MEMORY, "queued")])
+def test_the_share_of_memory_must_be_free(memory: int, state: str) -> None:
+    pool = Pool()
+    pool.held("a", exclusive=False, share=100, memory_bytes=memory)
+    assert pool.put("b", "bob", exclusive=False, share=300).state == state
+    assert pool.state.live_devices["n0/0"].memory_left == 0
+
+
+@pytest.mark.parametrize("share", [1, 3, 7, 250, 333, 1000])
+def test_shares_of_memory_are_never_more_than_all(share: int) -> None:
+    request = Request(exclusive=False, share=share)
+    for memory in (0, 999, 1000, 10_007, (64 << 30) + 1):
+        assert 1000 // share * request.memory_on(memory) <= memory
 
 
 def test_lease_over_and_confirmed_exclusive() -> None:

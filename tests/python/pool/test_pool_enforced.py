@@ -112,6 +112,20 @@ def test_only_a_lease_computes_on_the_daemon(
     pool.stop()
 
 
+def test_a_shared_lease_without_memory_computes_on_the_daemon(
+    pool: Pool, tmp_path: Path, native: paths.Native, outboard: Outboard
+) -> None:
+    environment = clean_environment(OUTBOARD_NATIVE_DIR=str(native.root), **pool.variables)
+    program = ["--mode", "remote", "--report", f"json:{tmp_path}/report", "--"]
+    program += [sys.executable, "-c", PRODUCT]
+    words = ["run", "--accelerators", "1", "--shared", "0.25", *program]
+    done = outboard(*words, environment=environment)
+    assert done.returncode == 0, done.stderr
+    counted = report_of(tmp_path / "report")
+    assert counted["remote"] == counted["calls"] > 0, done.stderr
+    pool.daemon.wait_until_free(pool.client)
+
+
 def test_forked_children_use_the_lease_of_their_parent(
     pool: Pool, tmp_path: Path, native: paths.Native, outboard: Outboard
 ) -> None:

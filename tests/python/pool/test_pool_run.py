@@ -301,6 +301,10 @@ def test_questions(
     assert "certificate ada" in status
     assert "job.1" in status
     assert len(json.loads(ask("status", "--json"))["devices"]) == 2
+    part = ("acquire", "--id", "job.2", "--shared", "0.5", "--memory", "1M", "--until", "+1h")
+    assert json.loads(ask(*part))["handles"][0]["memory_bytes"] == 1 << 20
+    assert ask("release", "job.2") == "released job.2\n"
+    assert CliRunner().invoke(command, ("acquire", "--memory", "1M")).exit_code == 2
     done = outboard("pool", "acquire", "--count", "2", environment=environment)
     assert done.returncode == 1
     assert "no devices are free" in done.stderr

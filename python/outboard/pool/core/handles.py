@@ -106,7 +106,7 @@ def grant(tx: Transaction, lease: Lease, demand: Demand, devices: list[str]) -> 
         floor = epoch if request.exclusive else record.floor
         tx.put(replace(record, epoch=epoch, floor=floor))
         share = WHOLE if request.exclusive else request.share
-        memory = record.memory_bytes if request.exclusive else request.memory_bytes
+        memory = request.memory_on(record.memory_bytes)
         facts = (device, epoch, lease.id, request.exclusive, share, memory, now_ms)
         tx.put(Handle(*facts, seat=seat))
         live = state.live_devices[device]

@@ -136,8 +136,8 @@ def _usable(state: State, request: Request, tables: list[NodeTable], node: str) 
 
 
 def _has_room(state: State, device: str, request: Request) -> bool:
-    live = state.live_devices[device]
-    return live.share_left >= request.share and live.memory_left >= request.memory_bytes
+    live, memory = state.live_devices[device], state.devices[device].memory_bytes
+    return live.share_left >= request.share and live.memory_left >= request.memory_on(memory)
 
 
 def _nearest_first(state: State, near: Near, tables: list[NodeTable]) -> Iterator[str]:

@@ -74,7 +74,7 @@ class Request(Record, frozen=True):
     selector: Selector = Selector()
     exclusive: bool = True
     share: int = WHOLE  # of each device, per mille; only for shared leases
-    memory_bytes: int = 0  # of each device; only for shared leases
+    memory_bytes: int = 0  # of each device; only for shared leases; 0: in proportion to `share`
     spread: Spread = Spread.ANY
     near: Near | None = None
     priority: Priority = Priority.NORMAL
@@ -85,6 +85,13 @@ class Request(Record, frozen=True):
     replace: bool = False  # queue for another device when one fails
     wire: tuple[int, ...] = ()  # versions that the client speaks; empty: any
     group: str = ""
+
+    def memory_on(self, device_bytes: int) -> int:
+        """Returns the memory that the request gets on a device with so much. It is rounded down,
+        so that the parts of several requests are never more than the device has."""
+        if self.exclusive:
+            return device_bytes
+        return self.memory_bytes or device_bytes * self.share // WHOLE
 
 
 class Demand(Record, frozen=True):

@@ -64,7 +64,9 @@ class LeaseBody(msgspec.Struct):
     accepts: ClassBody = msgspec.field(default_factory=ClassBody, name="class")
     exclusive: bool = True
     share: Annotated[int, Meta(ge=1, le=1000, description="Per mille of each device.")] = 1000
-    memory_bytes: Annotated[Number, Meta(description="Of each shared device.")] = 0
+    memory_bytes: Annotated[
+        Number, Meta(description="Of each shared device; 0: in proportion to `share`.")
+    ] = 0
     spread: Spread = Spread.ANY
     near: NearBody | None = None
     priority: Priority = Priority.NORMAL

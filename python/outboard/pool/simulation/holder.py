@@ -68,7 +68,7 @@ class Holder:
             count=random.choice((1, 1, 1, 2, 3)),
             exclusive=exclusive,
             share=1000 if exclusive else random.choice((250, 500, 600)),
-            memory_bytes=0 if exclusive else random.choice((100, 300, MEMORY)),
+            memory_bytes=0 if exclusive else random.choice((0, 0, 100, 300, MEMORY)),
             spread=random.choice((Spread.ANY, Spread.ANY, Spread.DISTINCT_NODES)),
             priority=Priority.IDLE if kind < 0.15 else Priority.NORMAL,
             max_hold_ms=LONGEST_HOLD_MS,
