@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from msgspec.structs import replace as replaced
 from pool_commands import SECOND, Pool
@@ -18,6 +19,7 @@ from outboard.pool.core.commands import (
     SetAdmin,
     Shrink,
 )
+from outboard.pool.core.leases import KEPT_PARTS, MOST_WAITING_PARTS
 from outboard.pool.core.records import Admin, Lease, LeaseState, Request
 from outboard.pool.core.replies import DesiredChanged, LeaseChanged
 from outboard.pool.core.state import living_handles
@@ -189,6 +191,59 @@ def test_grow_queues_as_a_part_of_the_lease() -> None:
     pool.ask(Grow("x", "ada", "more", 1))
     assert len(pool.where("x")) == 2
     assert pool.ask(Grow("x", "ada", "much more", 2)).name == "can-never-fit"
+
+
+def row_bytes(pool: Pool) -> int:
+    return len(msgspec.json.encode(pool.lease("x")))
+
+
+def test_a_lease_that_grows_and_shrinks_again_and_again_stays_small() -> None:
+    pool = Pool(devices=2)
+    pool.held("x")
+    names = [f"{number:064}" for number in range(3000)]
+    for name in names:
+        assert pool.ask(Grow("x", "ada", name, 1)).status == 200
+        (other,) = set(pool.where("x")) - {"n0/0"}
+        pool.ask(Shrink("x", "ada", other))
+        pool.beat()
+    assert row_bytes(pool) < 10_000
+    for name in names[-KEPT_PARTS:]:  # repeated, they grow nothing
+        assert pool.ask(Grow("x", "ada", name, 1)).status == 200
+        assert pool.where("x") == ["n0/0"]
+    pool.ask(Grow("x", "ada", names[0], 1))
+    assert len(pool.where("x")) == 2  # it is forgotten
+
+
+def test_only_so_many_parts_of_a_lease_wait() -> None:
+    pool = Pool(devices=MOST_WAITING_PARTS + 2)
+    pool.held("x", static=True)
+    pool.held("other", "bob", count=MOST_WAITING_PARTS + 1, static=True)
+    names = [f"{number:064}" for number in range(MOST_WAITING_PARTS)]
+    for name in names * 2:  # the second time, they are known
+        assert pool.ask(Grow("x", "ada", name, 1)).status == 200
+    answer = pool.ask(Grow("x", "ada", "more", 1))
+    assert (answer.status, answer.name) == (429, "too-many-waiting")
+    assert [demand.part for demand in pool.lease("x").waiting] == names
+    assert row_bytes(pool) < 25_000
+    pool.release("other", "bob")
+    pool.beat()
+    for name in names:
+        pool.ask(Grow("x", "ada", name, 1))
+    assert len(pool.where("x")) == 1 + MOST_WAITING_PARTS
+    pool.ask(Grow("x", "ada", "more", 1))
+    assert len(pool.where("x")) == 2 + MOST_WAITING_PARTS
+
+
+def test_a_part_that_waits_is_not_forgotten() -> None:
+    pool = Pool(devices=3)
+    pool.held("x", static=True)
+    pool.held("other", "bob", count=2, static=True)
+    pool.ask(Grow("x", "ada", "waits", 1))
+    names = tuple(f"{number}" for number in range(1000))
+    lease = pool.lease("x")
+    pool.state.leases["x"] = replaced(lease, parts=(*lease.parts, *names))
+    pool.ask(Grow("x", "ada", "more", 1))
+    assert pool.lease("x").parts == ("waits", *names[-KEPT_PARTS:], "more")
 
 
 def test_shrink_ends_that_handle() -> None:

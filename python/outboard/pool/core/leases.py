@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec.structs import replace
 
 from outboard.pool.core import placement, quota
@@ -21,6 +23,12 @@ from outboard.pool.core.state import Health, LiveLease, State, health, living_ha
 from outboard.pool.core.transaction import Transaction
 
 FIRST_PART = ""  # the part of the request that made the lease
+# A grow is repeated when its answer is lost, so soon that its holder has not grown the lease this
+# often since. With names of 64 characters, waiting and kept parts take less than 25 KiB of the
+# lease's row; etcd refuses requests above 1.5 MiB.
+MOST_WAITING_PARTS = 64
+KEPT_PARTS = 64
+_REPLACES = "replace:"  # begins the names of parts that handles.py makes
 _ENDED = (LeaseState.ENDING, LeaseState.OVER)
 
 
@@ -126,16 +134,28 @@ def grow(tx: Transaction, command: Grow) -> Answer | str:
     lease = _held(tx.state, command.id, command.holder)
     if isinstance(lease, Problem) or command.part in lease.parts:
         return lease if isinstance(lease, Problem) else lease.id
-    if not command.part or command.part.startswith("replace:"):
+    if not command.part or command.part.startswith(_REPLACES):
         return Problem(
             422, "invalid", "the part has no name of its own (it is reserved) choose one"
         )
     held = len(living_handles(tx.state, lease.id)) + sum(d.count for d in lease.waiting)
     if problem := _refusal(tx.state, lease.holder, lease.request, command.count, held):
         return problem
-    lease = replace(lease, parts=(*lease.parts, command.part))
+    waiting = {demand.part for demand in lease.waiting if not demand.part.startswith(_REPLACES)}
+    if len(waiting) >= MOST_WAITING_PARTS:
+        why = f"{MOST_WAITING_PARTS} parts of the lease wait already"
+        text = f"the lease does not grow ({why}) try again when one of them was served"
+        return Problem(429, "too-many-waiting", text)
+    lease = replace(lease, parts=(*_kept_parts(lease, waiting), command.part))
     demand = Demand(command.part, command.count, lease.request.priority, tx.now_ms, tx.rev)
     return enqueue(tx, lease, demand).id
+
+
+def _kept_parts(lease: Lease, waiting: set[str]) -> Iterator[str]:
+    """Yields the names of parts that wait, and of the last KEPT_PARTS others."""
+    served = [part for part in lease.parts if part not in waiting]
+    forgotten = set(served[:-KEPT_PARTS])
+    yield from (part for part in lease.parts if part not in forgotten)
 
 
 def shrink(tx: Transaction, command: Shrink) -> Answer | str:

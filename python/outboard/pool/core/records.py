@@ -117,7 +117,7 @@ class Lease(Row, frozen=True):
     over_ms: int = 0
     reason: str = ""
     waiting: tuple[Demand, ...] = ()
-    parts: tuple[str, ...] = ()  # grown so far, so that a repeated request grows nothing
+    parts: tuple[str, ...] = ()  # grown lately or waiting, so that a repeated grow does nothing
 
 
 MOST_USE = 1 << 62  # no sum passes it, so that every store can keep it

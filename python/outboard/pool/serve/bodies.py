@@ -86,7 +86,8 @@ class LeaseBody(msgspec.Struct):
 
 
 class GrowBody(msgspec.Struct):
-    """More devices of the same request. A repeated `part` grows once."""
+    """More devices of the same request. A repeated `part` grows once, if it still waits, or is one
+    of the last 64 others of the lease. At most 64 parts of a lease wait."""
 
     part: Id
     count: Count = 1
