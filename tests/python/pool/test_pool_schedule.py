@@ -166,6 +166,20 @@ def test_idle_holders_get_notice_when_others_wait() -> None:
     assert len(pool.where("i")) == 1
 
 
+def test_an_idle_holder_that_gave_way_does_not_come_back_before_others() -> None:
+    pool = Pool()
+    pool.held("i", priority=Priority.IDLE, replace=True)
+    pool.put("n", "eve", **BATCH)
+    pool.put("m", "eve", **BATCH)
+    for _ in range(11):
+        pool.wait(SECOND)
+        pool.renew("i")
+    assert [d.priority for d in pool.lease("i").waiting] == [Priority.IDLE]
+    free(pool, "n", "eve")
+    assert served(pool, "i", "m") == ["i", "m"]  # i is held, but waits for its device
+    assert pool.where("m") == ["n0/0"]
+
+
 def test_nobody_but_the_idle_class_is_preempted() -> None:
     pool = Pool()
     pool.held("x", **BATCH)

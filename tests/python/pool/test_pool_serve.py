@@ -308,7 +308,7 @@ def test_a_dead_daemon_is_not_granted(client: PoolClient, manager: Manager) -> N
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Manager, dict[str, Path]]]:
     folder = tmp_path_factory.mktemp("tls")
     made = make_keys(folder)
-    manager = Manager(folder / "m", '[roles]\nadmin = ["root"]\n', made["m1"])
+    manager = Manager(folder / "m", '[roles]\nadmin = ["root"]\nbatch = ["bob"]\n', made["m1"])
     yield manager, made
     assert manager.stop() == 0
 
@@ -348,6 +348,45 @@ def test_certificates_give_roles(secured: tuple[Manager, dict[str, Path]]) -> No
         refused("invalid", ada, "PUT", "/v1/leases/x", {"ttl_s": 0})
         root.ask("DELETE", "/v1/leases/tls")
         refused("lease-over", ada, "GET", "/v1/leases/tls")
+
+
+def test_only_administrators_and_batch_systems_ask_for_the_high_priority(
+    secured: tuple[Manager, dict[str, Path]],
+) -> None:
+    manager, made = secured
+    ada, bob, root = (manager.client(made[name]) for name in ("ada", "bob", "root"))
+    with running(manager.client(made["n1"]), "n1", devices=1):
+        refusal = refused("not-yours", ada, "PUT", "/v1/leases/p-high", {"priority": "high"})
+        assert "(certificate ada has neither the role admin nor batch)" in refusal.message
+        refused("unknown", ada, "GET", "/v1/leases/p-high")
+        ada.ask("PUT", "/v1/leases/p-held", {"priority": "idle"})
+        for client, lease, priority in (
+            (ada, "p-ada", "normal"), (bob, "c.p.1", "high"), (root, "p-root", "high"),
+        ):  # fmt: skip
+            whom = {"for_user": "ada"} if client is bob else {}
+            client.ask("PUT", f"/v1/leases/{lease}", {"priority": priority, **whom})
+        queue = root.ask("GET", "/v1/queue")["requests"]
+        assert sorted(row["lease"] for row in queue[:2]) == ["c.p.1", "p-root"]
+        assert queue[2]["lease"] == "p-ada"
+        for client, lease in ((ada, "p-held"), (ada, "p-ada"), (bob, "c.p.1"), (root, "p-root")):
+            client.ask("DELETE", f"/v1/leases/{lease}")
+
+
+def test_growing_gets_no_priority_that_the_client_may_not_ask_for(
+    secured: tuple[Manager, dict[str, Path]],
+) -> None:
+    manager, made = secured
+    ada, bob, root = (manager.client(made[name]) for name in ("ada", "bob", "root"))
+    with running(manager.client(made["n1"]), "n1", devices=3):
+        body = {"priority": "high", "for_user": "ada", "wait_s": 20}
+        assert bob.ask("PUT", "/v1/leases/c.g.1", body, None, 20)["state"] == "held"
+        root.ask("PUT", "/v1/leases/g-others", {"count": 2, "wait_s": 20}, None, 20)
+        ada.ask("POST", "/v1/leases/c.g.1/handles", {"part": "ada"})  # her job asks
+        bob.ask("POST", "/v1/leases/c.g.1/handles", {"part": "batch"})
+        queue = root.ask("GET", "/v1/queue")["requests"]
+        assert [row["priority"] for row in queue] == ["high", "normal"]
+        for client, lease in ((bob, "c.g.1"), (root, "g-others")):
+            client.ask("DELETE", f"/v1/leases/{lease}")
 
 
 def test_tls_refuses_strangers(secured: tuple[Manager, dict[str, Path]], tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from outboard.pool.core.records import Admin, Quota, Record, Request, Reservation, Use
+from outboard.pool.core.records import Admin, Priority, Quota, Record, Request, Reservation, Use
 
 
 class PutLease(Record, frozen=True):
@@ -31,12 +31,15 @@ class Renew(Record, frozen=True):
 
 
 class Grow(Record, frozen=True):
-    """Asks for `count` more devices. `part` is chosen by the client: the same one grows once."""
+    """Asks for `count` more devices. `part` is chosen by the client: the same one grows once.
+    `highest`: the highest priority that the client may ask for. The lease may have a higher one,
+    which an administrator or a batch system has asked for."""
 
     id: str
     holder: str
     part: str
     count: int
+    highest: Priority = Priority.NORMAL
 
 
 class Shrink(Record, frozen=True):

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from outboard.pool.core.records import WHOLE, Account, Demand, Priority
+from outboard.pool.core.records import WHOLE, Account, Demand
 from outboard.pool.core.state import State
 
 EVERYBODY = ""
 WEEK_MS = 7 * 86_400_000
 _HOUR_MS = 3_600_000
-_RANK = {Priority.HIGH: 0, Priority.NORMAL: 1, Priority.IDLE: 2}
 
 
 def accrued(account: Account, now_ms: int, half_life_ms: int) -> Account:
@@ -68,7 +67,7 @@ def order(state: State, now_ms: int) -> list[tuple[str, Demand]]:
             account = account_of(state, holder, now_ms)
             factors[holder] = factor(account.used, everybody, account.shares, shares or 1)
         points = 100 * factors[holder] + 100 * (now_ms - demand.arrived_ms) / _HOUR_MS
-        return (_RANK[demand.priority], -points, demand.arrived_rev, demand.part)
+        return (demand.priority.rank, -points, demand.arrived_rev, demand.part)
 
     items = sorted(((lease.holder, lease.id, demand) for lease, demand in demands), key=rank)
     return [(lease_id, demand) for _, lease_id, demand in items]

@@ -151,7 +151,10 @@ def end_handle(tx: Transaction, handle: Handle, reason: str, queue_other: bool =
     index_device(state, handle.device)
     if queue_other and lease.request.replace and lease.state is LeaseState.HELD:
         part = f"replace:{handle.device}:{handle.epoch}"
-        enqueue(tx, lease, Demand(part, 1, Priority.HIGH, tx.now_ms, tx.rev, handle.seat))
+        # A holder of class idle, which gave way to others, does not come back before them.
+        priority = lease.request.priority
+        priority = priority if priority is Priority.IDLE else Priority.HIGH
+        enqueue(tx, lease, Demand(part, 1, priority, tx.now_ms, tx.rev, handle.seat))
     if state.config.grant_unconfirmed or record.admin is Admin.RETIRED:
         close_handle(tx, handle)
     _settle(tx, handle.lease, reason)

@@ -147,7 +147,8 @@ def grow(tx: Transaction, command: Grow) -> Answer | str:
         text = f"the lease does not grow ({why}) try again when one of them was served"
         return Problem(429, "too-many-waiting", text)
     lease = replace(lease, parts=(*_kept_parts(lease, waiting), command.part))
-    demand = Demand(command.part, command.count, lease.request.priority, tx.now_ms, tx.rev)
+    priority = max(lease.request.priority, command.highest, key=lambda priority: priority.rank)
+    demand = Demand(command.part, command.count, priority, tx.now_ms, tx.rev)
     return enqueue(tx, lease, demand).id
 
 

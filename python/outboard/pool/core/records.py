@@ -28,9 +28,21 @@ class Admin(StrEnum):
 
 
 class Priority(StrEnum):
+    # The first one is served first.
     HIGH = "high"
     NORMAL = "normal"
     IDLE = "idle"
+
+    @property
+    def rank(self) -> int:
+        return _RANK[self]
+
+    def before(self, other: Priority) -> bool:
+        """Returns whether requests of this priority come before those of the other one."""
+        return self.rank < other.rank
+
+
+_RANK = {priority: rank for rank, priority in enumerate(Priority)}
 
 
 class Spread(StrEnum):

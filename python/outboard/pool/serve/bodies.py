@@ -69,7 +69,9 @@ class LeaseBody(msgspec.Struct):
     ] = 0
     spread: Spread = Spread.ANY
     near: NearBody | None = None
-    priority: Priority = Priority.NORMAL
+    priority: Annotated[
+        Priority, Meta(description="`high` is for the roles admin and batch; others get 403.")
+    ] = Priority.NORMAL
     static: bool = False
     until_ms: Annotated[Number, Meta(description="End, pool time; 0: none.")] = 0
     max_hold_s: Seconds = 0

@@ -19,7 +19,7 @@ from outboard.pool.core.commands import (
     Revoke,
     Shrink,
 )
-from outboard.pool.core.records import LeaseState, Request
+from outboard.pool.core.records import LeaseState, Priority, Request
 from outboard.pool.core.replies import HandleView, LeaseView, Problem, Renewal
 from outboard.pool.core.state import FOREVER, State
 from outboard.pool.serve.answers import (
@@ -70,7 +70,7 @@ async def put(manager: Manager, exchange: Exchange) -> Response:
     body: LeaseBody = exchange.body
     lease_id, peer = check_id(exchange.names[0]), exchange.peer
     holder = _holder(manager, peer, lease_id, body)
-    request = _request(manager, holder, body)
+    request = _request(manager, peer, holder, body)
     command = PutLease(lease_id, holder, request)
     with manager.metrics.acquire_seconds.time():
         shown = await manager.do(command, _show)
@@ -91,7 +91,16 @@ def _holder(manager: Manager, peer: Peer, lease_id: str, body: LeaseBody) -> str
     return manager.settings.batch_user(body.for_user) if body.for_user else peer.holder
 
 
-def _request(manager: Manager, holder: str, body: LeaseBody) -> Request:
+def _highest(peer: Peer) -> Priority:
+    """Returns the highest priority that the peer may ask for. All may ask for lower ones."""
+    return Priority.HIGH if peer.may(Role.ADMIN) or peer.may(Role.BATCH) else Priority.NORMAL
+
+
+def _request(manager: Manager, peer: Peer, holder: str, body: LeaseBody) -> Request:
+    if body.priority.before(_highest(peer)):
+        why = f"{peer.holder} has neither the role admin nor batch"
+        text = f"priority {body.priority} is for administrators and batch systems ({why})"
+        raise ProblemError("not-yours", f"{text} ask for {Priority.NORMAL} or {Priority.IDLE}")
     groups = manager.settings.groups_of(holder)
     if body.group and body.group not in groups:
         text = f"{holder} is not in the group {body.group} (pool.toml) choose another"
@@ -201,7 +210,8 @@ async def grow(manager: Manager, exchange: Exchange) -> Response:
     body: GrowBody = exchange.body
     lease_id = check_id(exchange.names[0])
     part = check_id(body.part)
-    make = _mine(exchange.peer, lease_id, lambda h: Grow(lease_id, h, part, body.count))
+    highest = _highest(exchange.peer)
+    make = _mine(exchange.peer, lease_id, lambda h: Grow(lease_id, h, part, body.count, highest))
     shown = await manager.do(make, _show)
     look = _mine(exchange.peer, lease_id, lambda h: GetLease(lease_id, h))
     return await _poll(manager, exchange, shown, look, body.wait_s, -1)
