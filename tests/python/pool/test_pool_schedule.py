@@ -268,6 +268,86 @@ def test_a_reservation_is_deleted() -> None:
     assert served(pool, "x") == ["x"]
 
 
+# A long queue. Requests that wait for reasons of their own keep nobody behind them from devices.
+
+MANY = 150  # more than Config.backfill_depth
+
+
+def test_many_requests_at_a_quota_keep_nobody_waiting() -> None:
+    pool = Pool(devices=3)
+    pool.ask(SetQuota("root", Quota("user:ada", devices=1)))
+    pool.held("x", **BATCH)
+    pool.held("y", "eve", count=2, **BATCH)
+    for number in range(MANY):
+        pool.put(f"a{number:03}", **BATCH)
+    pool.put("b", "bob", **BATCH)
+    pool.put("c", "bob", **BATCH)
+    free(pool, "y", "eve")
+    assert served(pool, "a000", "b", "c") == ["b", "c"]
+    free(pool, "x")
+    assert served(pool, "a000", "a001") == ["a000"]
+
+
+@pytest.mark.parametrize("kinds", [1, 3 * MANY], ids=["alike", "all different"])
+def test_many_requests_of_a_full_kind_keep_nobody_waiting(kinds: int) -> None:
+    """Behind requests of too many kinds, others wait: the cost of a look is bounded."""
+    pool = Pool()
+    add(pool, "h", 1, "h100")
+    pool.held("x", selector=Selector(model="m"), **BATCH)
+    pool.held("y", "eve", selector=Selector(model="h100"), **BATCH)
+    for number in range(3 * MANY):
+        selector = Selector(model="m", min_memory_bytes=number % kinds)
+        pool.put(f"a{number:03}", selector=selector, **BATCH)
+    pool.put("b", "bob", selector=Selector(model="h100"), **BATCH)
+    free(pool, "y", "eve")
+    assert served(pool, "a000", "b") == (["b"] if kinds == 1 else [])
+    free(pool, "x")
+    assert served(pool, "a000", "a001") == ["a000"]
+
+
+def test_many_requests_that_lack_memory_keep_nobody_waiting() -> None:
+    pool = Pool()
+    add(pool, "h", 1, "h100")
+    half = {"exclusive": False, "share": 500, "selector": Selector(model="m")}
+    pool.held("x", "eve", memory_bytes=MEMORY // 2 + 1, **half, **BATCH)
+    pool.held("y", "eve", selector=Selector(model="h100"), **BATCH)
+    for number in range(MANY):
+        pool.put(f"a{number:03}", memory_bytes=MEMORY // 2, **half, **BATCH)
+    pool.put("b", "bob", selector=Selector(model="h100"), **BATCH)
+    free(pool, "y", "eve")
+    assert served(pool, "a000", "b") == ["b"]
+
+
+def test_many_requests_kept_by_a_reservation_keep_nobody_waiting() -> None:
+    pool = Pool(devices=1)
+    reserve(pool, 1, 0, 100 * SECOND)
+    for number in range(MANY):
+        pool.put(f"b{number:03}", "bob", **BATCH)
+    pool.put("mine", "ada", **BATCH)
+    assert served(pool, "b000", "mine") == ["mine"]
+
+
+def test_many_gangs_keep_nobody_of_another_kind_waiting() -> None:
+    pool = Pool(devices=2)
+    add(pool, "h", 1, "h100")
+    pool.held("x", selector=Selector(model="m"), **BATCH)
+    for number in range(MANY):
+        pool.put(f"a{number:03}", count=2, selector=Selector(model="m"), **BATCH)
+    pool.held("b", "bob", selector=Selector(model="h100"), **BATCH)
+
+
+def test_the_head_is_protected_behind_many_requests_at_a_quota() -> None:
+    pool = Pool(devices=3)
+    pool.ask(SetQuota("root", Quota("user:ada", devices=1)))
+    pool.held("x", max_hold_ms=100 * SECOND, **BATCH)
+    for number in range(MANY):
+        pool.put(f"a{number:03}", **BATCH)
+    pool.put("head", "bob", count=3, **BATCH)
+    pool.put("long", "eve", max_hold_ms=101 * SECOND, **BATCH)
+    pool.put("short", "eve", max_hold_ms=90 * SECOND, **BATCH)
+    assert served(pool, "head", "long", "short") == ["short"]
+
+
 # Placement.
 
 

@@ -112,6 +112,22 @@ def candidates(state: State, request: Request) -> set[str]:
     return {device for node in nodes for device in _usable(state, request, tables, node)}
 
 
+def any_free(state: State, request: Request) -> bool:
+    """Returns whether candidates() would return any."""
+    return any(
+        True
+        for table in _tables(state, request)
+        for node in table.nodes
+        if _accepts(state, request, node)
+        for _ in _usable(state, request, [table], node)
+    )
+
+
+def anything_free(state: State) -> bool:
+    """Returns whether there is a free device, or a shared one with room, of any class."""
+    return any(index.free.nodes or index.room.nodes for index in state.classes.values())
+
+
 def _tables(state: State, request: Request) -> list[NodeTable]:
     """Returns the tables of devices with room and of free ones."""
     classes = _classes(state, request.selector)

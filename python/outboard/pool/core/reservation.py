@@ -13,6 +13,12 @@ def _kept_from(state: State, reserved: Reservation, lease: Lease, now_ms: int) -
     return hold_end(lease, now_ms) > reserved.start_ms
 
 
+def kept_from(state: State, lease: Lease, now_ms: int) -> list[str]:
+    """Returns the names of the reservations that keep their devices from the lease."""
+    named = state.reservations.items()
+    return [name for name, reserved in named if _kept_from(state, reserved, lease, now_ms)]
+
+
 def allowance(state: State, lease: Lease, now_ms: int) -> list[tuple[set[str], int]]:
     """Returns pairs (devices, number): so many of these devices at most may be granted now."""
     limits = []

@@ -2,65 +2,174 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from enum import Enum
 from functools import cached_property
 
 from outboard.pool.core import fair_share, placement, quota, reservation
 from outboard.pool.core.devices import reclaim
 from outboard.pool.core.handles import grant
-from outboard.pool.core.records import Demand, Lease, Priority, Request
+from outboard.pool.core.records import Demand, Lease, LeaseState, Priority, Request
 from outboard.pool.core.state import FOREVER, Health, State, health, hold_end, living_handles
 from outboard.pool.core.transaction import Transaction
 
 
-class _Head:
+class Why(Enum):
+    """Why a request waits."""
+
+    QUOTA = "quota"
+    RESERVATION = "reservation"
+    FULL = "full"  # nothing is free that it accepts
+    FEW = "few"  # too little is free that it accepts
+    KEPT = "kept"  # for the first request that must wait
+    LATER = "later"  # too many come before it
+
+
+# These requests wait for reasons of their own, so others behind them are looked at all the same.
+_OWN = (Why.QUOTA, Why.RESERVATION, Why.FULL)
+
+
+class Head:
     """The first request that must wait. Most of it is found when a request behind it asks, since
     mostly nothing is free for any of them."""
 
-    def __init__(self, tx: Transaction, lease: Lease, demand: Demand) -> None:
-        self._tx, self._request, self._demand = tx, lease.request, demand
+    def __init__(self, state: State, now_ms: int, lease: Lease, demand: Demand) -> None:
+        self._state, self._now_ms = state, now_ms
+        self._request, self.demand = lease.request, demand
 
     @cached_property
     def free(self) -> set[str]:
-        return placement.candidates(self._tx.state, self._request)
+        return placement.candidates(self._state, self._request)
 
     @cached_property
     def held(self) -> set[str]:
         """The free devices that are kept for it: it has waited for long, and nobody knows when
         enough will be free."""
-        waited_ms = self._tx.now_ms - self._demand.arrived_ms
-        if waited_ms < self._tx.state.config.hold_for_head_ms or self._shadow_ms != FOREVER:
+        waited_ms = self._now_ms - self.demand.arrived_ms
+        if waited_ms < self._state.config.hold_for_head_ms or self._shadow_ms != FOREVER:
             return set()
-        return set(sorted(self.free)[: self._demand.count])
+        return set(sorted(self.free)[: self.demand.count])
 
-    def permits(self, lease: Lease, devices: list[str], now_ms: int) -> bool:
+    def permits(self, lease: Lease, devices: list[str]) -> bool:
         """Returns whether the head starts as early with these devices granted."""
-        if self._shadow_ms == FOREVER or hold_end(lease, now_ms) <= self._shadow_ms:
+        if self._shadow_ms == FOREVER or hold_end(lease, self._now_ms) <= self._shadow_ms:
             return True
-        state = self._tx.state
+        state = self._state
         used = sum(placement.fits(state, device, self._request) for device in devices)
         if used > self._extra:
             return False
         self._extra -= used
         return True
 
-    def reclaim_idle(self) -> None:
+    def reclaim_idle(self, tx: Transaction) -> None:
         """Gives notice to as many devices of the idle class as it lacks."""
-        if self._tx.state.idle and self._demand.priority is not Priority.IDLE:
-            _reclaim_idle(self._tx, self._request, self.free, self._demand.count - len(self.free))
+        if self._state.idle and self.demand.priority is not Priority.IDLE:
+            _reclaim_idle(tx, self._request, self.free, self.demand.count - len(self.free))
 
     @cached_property
     def _shadow_ms(self) -> int:
         """When enough will be free; FOREVER: nobody knows."""
         if not self._request.exclusive:
             return FOREVER
-        end_ms = placement.first_end(self._tx.state, self._request, self._demand.count)
-        return max(end_ms, self._tx.now_ms)
+        end_ms = placement.first_end(self._state, self._request, self.demand.count)
+        return max(end_ms, self._now_ms)
 
     @cached_property
     def _extra(self) -> int:
         """How many more will be free then."""
-        until = placement.count_until(self._tx.state, self._request, self._shadow_ms)
-        return until - self._demand.count
+        until = placement.count_until(self._state, self._request, self._shadow_ms)
+        return until - self.demand.count
+
+
+class Round:
+    """One look at the waiting requests, in their order. Devices only become fewer within it, so a
+    request waits if one like it had to.
+    Cost: `backfill_depth` searches, and as many for requests that wait for reasons of their own;
+    the others cost a few look-ups in tables."""
+
+    def __init__(self, state: State, now_ms: int) -> None:
+        self._state, self._now_ms = state, now_ms
+        self.head: Head | None = None
+        self._left = self._left_for_own = state.config.backfill_depth
+        self._at_quota: set[tuple[str, str, int]] = set()
+        self._waits: dict[Hashable, Why] = {}  # by what a request accepts, and by all it asks for
+
+    def look(self, lease: Lease, demand: Demand) -> list[str] | Why:
+        """Returns devices that the request may get now, or why it waits."""
+        if self._left <= 0:
+            return Why.LATER
+        found = self._decide(lease, demand)
+        if self.head is None and found in (Why.FULL, Why.FEW):
+            self.head = Head(self._state, self._now_ms, lease, demand)
+        return found
+
+    def _decide(self, lease: Lease, demand: Demand) -> list[str] | Why:
+        state, request = self._state, lease.request
+        if state.quotas and self._is_at_quota(lease, demand):
+            return Why.QUOTA
+        accepted = _accepted(request)
+        if accepted in self._waits:
+            return self._waits[accepted]
+        kept = tuple(reservation.kept_from(state, lease, self._now_ms))
+        like = (accepted, demand.count, request.spread, kept)
+        queued = lease.state is LeaseState.QUEUED  # it has no devices that make it differ
+        if queued and like in self._waits:
+            return self._waits[like]
+        if not placement.any_free(state, request):
+            self._waits[accepted] = self._count(Why.FULL)
+            return Why.FULL
+        held = self.head.held if self.head else set()
+        devices = _find(state, lease, demand, held, self._now_ms)
+        if devices is None:
+            why = self._count(self._reason(lease, demand, held))
+            if queued:
+                self._waits[like] = why
+            return why
+        self._left -= 1
+        if self.head is not None and not self.head.permits(lease, devices):
+            return Why.KEPT
+        return devices
+
+    def _is_at_quota(self, lease: Lease, demand: Demand) -> bool:
+        asked = (lease.holder, lease.request.group, demand.count)
+        if asked in self._at_quota:
+            return True
+        if quota.allows(self._state, lease, demand.count, self._now_ms):
+            return False
+        self._at_quota.add(asked)
+        return True
+
+    def _reason(self, lease: Lease, demand: Demand, held: set[str]) -> Why:
+        """Returns why nothing was found, although something is free. Nobody waits behind a request
+        from which only a reservation keeps the devices."""
+        state, now_ms = self._state, self._now_ms
+        if state.reservations and _find(state, lease, demand, held, now_ms, True) is not None:
+            return Why.RESERVATION
+        if held and _find(state, lease, demand, set(), now_ms) is not None:
+            return Why.KEPT
+        return Why.FEW
+
+    def _count(self, why: Why) -> Why:
+        """Counts a search."""
+        if why in _OWN and self._left_for_own > 0:
+            self._left_for_own -= 1
+        else:
+            self._left -= 1
+        return why
+
+
+def _accepted(request: Request) -> Hashable:
+    """Returns a key of the devices that a request accepts."""
+    wanted = request.selector
+    return (
+        wanted.kind,
+        wanted.model,
+        wanted.min_memory_bytes,
+        wanted.min_gflops,
+        tuple(sorted(wanted.labels.items())) if wanted.labels else None,
+        request.wire,
+        None if request.exclusive else (request.share, request.memory_bytes),
+    )
 
 
 def run(tx: Transaction) -> None:
@@ -68,27 +177,20 @@ def run(tx: Transaction) -> None:
     state = tx.state
     if not state.rank_dirty:
         return
+    now = Round(state, tx.now_ms)
+    for lease_id, demand in fair_share.order(state, tx.now_ms):
+        lease, no_head = state.leases[lease_id], now.head is None
+        found = now.look(lease, demand)
+        if found is Why.LATER:
+            break
+        if not isinstance(found, Why):
+            grant(tx, lease, demand, found)
+        if now.head is not None:
+            if no_head:
+                now.head.reclaim_idle(tx)
+            if not placement.anything_free(state):
+                break
     state.rank_dirty = False
-    head: _Head | None = None
-    for lease_id, demand in fair_share.order(state, tx.now_ms)[: state.config.backfill_depth]:
-        lease = state.leases[lease_id]
-        if not quota.allows(state, lease, demand.count, tx.now_ms):
-            continue
-        devices = _find(state, lease, demand, head.held if head else set(), tx.now_ms)
-        if devices is not None and (head is None or head.permits(lease, devices, tx.now_ms)):
-            grant(tx, lease, demand, devices)
-        elif head is None and not _waits_for_window(tx, lease, demand):
-            head = _Head(tx, lease, demand)
-            head.reclaim_idle()
-    state.rank_dirty = False
-
-
-def _waits_for_window(tx: Transaction, lease: Lease, demand: Demand) -> bool:
-    """Returns whether only a reservation keeps the devices from the demand. Then nobody waits
-    behind it."""
-    if not tx.state.reservations:
-        return False
-    return _find(tx.state, lease, demand, set(), tx.now_ms, True) is not None
 
 
 def _find(
