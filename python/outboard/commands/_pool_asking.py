@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 import sys
 import time
 from collections.abc import Callable
@@ -15,7 +14,7 @@ import click
 
 from outboard import values
 from outboard.commands import _pool_tables as tables
-from outboard.commands._pool_options import Duration, connect
+from outboard.commands._pool_options import Duration, connect, pool_time
 from outboard.errors import OutboardError
 from outboard.pool.columns import moment, printable
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from outboard.pool.client import PoolClient
 
 Function = Callable[..., Any]
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _DEADLINE = click.option(
     "--deadline",
     type=Duration(),
@@ -55,7 +54,7 @@ def asking(function: Function) -> Function:
     return with_manager
 
 
-def _path(*parts: str) -> str:
+def path(*parts: str) -> str:
     from outboard.pool.client import name_in_path
 
     return "/v1/" + "/".join(map(name_in_path, parts))
@@ -63,7 +62,7 @@ def _path(*parts: str) -> str:
 
 @click.command("status")
 @asking
-@_JSON
+@JSON
 def status(client: PoolClient, as_json: bool) -> None:
     """Show devices, leases and waiting requests.
 
@@ -118,7 +117,8 @@ def page(client: PoolClient) -> None:
 @click.option(
     "--until",
     metavar="TIME",
-    help="End: seconds since 1970, or +7d. Without it the lease must be renewed.",
+    help="End: 2026-12-01T09:00 in local time, +7d from now, or seconds since 1970. Without it "
+    "the lease must be renewed.",
 )
 @click.option("--ttl", type=Duration(), default=120.0, help="Lease time without --until.")
 @click.option("--wait/--no-wait", default=False, help="Wait until the devices are there.")
@@ -153,39 +153,29 @@ def acquire(
         "memory_bytes": memory or 0,
         "for_user": for_user,
         "static": True,
-        "until_ms": _until(client, until) if until else 0,
+        "until_ms": pool_time(until, client.now_ms) if until else 0,
         "ttl_s": 0 if until else ttl,
     }
-    path = _path("leases", lease_id or new_id())
-    answer = _put(client, path, body, relative=(until or "").startswith("+"))
+    lease = path("leases", lease_id or new_id())
+    answer = _put(client, lease, body, relative=(until or "").startswith("+"))
     while wait and answer["state"] == "queued":
-        answer = client.ask("GET", path, query={"wait_s": 20}, wait_s=20)
+        answer = client.ask("GET", lease, query={"wait_s": 20}, wait_s=20)
     if answer["state"] == "queued":
-        client.ask("DELETE", path)
+        client.ask("DELETE", lease)
         raise OutboardError("no devices are free (others hold them) try later, or add --wait")
     click.echo(json.dumps(answer, indent=1))
 
 
-def _put(client: PoolClient, path: str, body: Any, relative: bool) -> Any:
+def _put(client: PoolClient, lease: str, body: Any, relative: bool) -> Any:
     """A relative end differs each time: the lease of the first command is then the answer."""
     from outboard.pool.client import PoolError
 
     try:
-        return client.ask("PUT", path, body)
+        return client.ask("PUT", lease, body)
     except PoolError as error:
         if error.name != "other-body" or not relative:
             raise
-        return client.ask("GET", path)
-
-
-def _until(client: PoolClient, text: str) -> int:
-    """Returns pool time in ms."""
-    if found := re.fullmatch(r"\+(\d+(?:\.\d+)?[smhd]?)", text):
-        seconds = Duration().convert(found.group(1), None, None)
-        return client.now_ms() + int(seconds * 1000)
-    if not text.isdigit() or len(text) > 11:
-        raise click.UsageError(f"'{text}' is no time (seconds since 1970, or +7d); write +2h")
-    return int(text) * 1000
+        return client.ask("GET", lease)
 
 
 @click.command("release")
@@ -201,7 +191,7 @@ def release(client: PoolClient, leases: tuple[str, ...], prefix: str | None) -> 
         ids = [row["id"] for row in client.living_leases()]
         names += [name for name in ids if name.startswith(prefix)]
     for name in names:
-        client.ask("DELETE", _path("leases", name))
+        client.ask("DELETE", path("leases", name))
         click.echo(f"released {name}")
 
 
@@ -259,7 +249,7 @@ def reconcile_gridengine(client: PoolClient, cluster: str | None, dry_run: bool)
 def _release_dead(client: PoolClient, names: list[str], dry_run: bool) -> None:
     for name in names:
         if not dry_run:
-            client.ask("DELETE", _path("leases", name))
+            client.ask("DELETE", path("leases", name))
         click.echo(f"{'would release' if dry_run else 'released'} {name}")
 
 
@@ -268,7 +258,7 @@ def _release_dead(client: PoolClient, names: list[str], dry_run: bool) -> None:
 @click.argument("daemon")
 def cordon(client: PoolClient, daemon: str) -> None:
     """Grant nothing more on the devices of DAEMON."""
-    _changed(client.ask("POST", _path("daemons", daemon, "cordon")), "cordoned")
+    _changed(client.ask("POST", path("daemons", daemon, "cordon")), "cordoned")
 
 
 @click.command("uncordon")
@@ -276,7 +266,7 @@ def cordon(client: PoolClient, daemon: str) -> None:
 @click.argument("daemon")
 def uncordon(client: PoolClient, daemon: str) -> None:
     """Grant again on the devices of DAEMON."""
-    _changed(client.ask("POST", _path("daemons", daemon, "uncordon")), "opened")
+    _changed(client.ask("POST", path("daemons", daemon, "uncordon")), "opened")
 
 
 @click.command("retire")
@@ -284,7 +274,7 @@ def uncordon(client: PoolClient, daemon: str) -> None:
 @click.argument("device")
 def retire(client: PoolClient, device: str) -> None:
     """Forget DEVICE, which is gone for ever, and end its lease. No command undoes this."""
-    _changed(client.ask("PATCH", _path("devices", device), {"admin": "retired"}), "retired")
+    _changed(client.ask("PATCH", path("devices", device), {"admin": "retired"}), "retired")
 
 
 @click.command("clear")
@@ -292,7 +282,7 @@ def retire(client: PoolClient, device: str) -> None:
 @click.argument("device")
 def clear(client: PoolClient, device: str) -> None:
     """Say that DEVICE, which was broken, is repaired."""
-    _changed(client.ask("PATCH", _path("devices", device), {"clear": True}), "cleared")
+    _changed(client.ask("PATCH", path("devices", device), {"clear": True}), "cleared")
 
 
 @click.command("drain")
@@ -313,7 +303,7 @@ def drain(client: PoolClient, daemon: str, deadline: float, restart: bool) -> No
         ask_to_restart(client, daemon, deadline)
         click.echo(f"restarting {printable(daemon)}")
         return
-    told = client.ask("POST", _path("daemons", daemon, "drain"), {"deadline_s": deadline})
+    told = client.ask("POST", path("daemons", daemon, "drain"), {"deadline_s": deadline})
     _changed(told, "draining")
 
 
@@ -350,7 +340,7 @@ def _changed(told: Any, what: str) -> None:
 @click.argument("device")
 def why(client: PoolClient, device: str) -> None:
     """Say in what state DEVICE is, and why it cannot be granted."""
-    row = client.ask("GET", _path("devices", device))
+    row = client.ask("GET", path("devices", device))
     click.echo(f"{device}: {row['health']}, {row['allocation']}, {row['admin']}")
     reason = row["why"] or "it can be granted"
     click.echo(f"  {'it is held' if reason == 'held' else printable(reason)}")
@@ -408,7 +398,7 @@ def _day_ms(text: str) -> int:
 @click.command("audit")
 @asking
 @click.option("--follow", is_flag=True, help="Go on, until Ctrl-C.")
-@_JSON
+@JSON
 def audit(client: PoolClient, follow: bool, as_json: bool) -> None:
     """Show the acts on record: grants, ends, and what administrators did.
 
@@ -463,10 +453,10 @@ def _audit_page(client: PoolClient, query: dict[str, Any], wait_s: int, patient:
 def ban(client: PoolClient, user: str, reason: str, end: bool) -> None:
     """End all leases of USER, who gets no others. A plain name is that of a certificate."""
     if end:
-        client.ask("DELETE", _path("bans", user))
+        client.ask("DELETE", path("bans", user))
         click.echo(f"{user} gets leases again")
     else:
-        client.ask("PUT", _path("bans", user), {"reason": reason})
+        client.ask("PUT", path("bans", user), {"reason": reason})
         click.echo(f"{user} gets no leases any more")
 
 

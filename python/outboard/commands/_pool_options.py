@@ -6,6 +6,7 @@ import functools
 import os
 import re
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,6 +39,41 @@ class Duration(click.ParamType[float]):
         if not found:
             self.fail(f"'{value}' is no time (a number, then s, m, h or d); write 10m", param, ctx)
         return float(found.group(1)) * _UNIT_S[found.group(2)]
+
+
+def pool_time(text: str, now_ms: Callable[[], int]) -> int:
+    """Returns pool time in ms for "2026-12-01T09:00" in local time, "+2h", or seconds since
+    1970."""
+    if found := re.fullmatch(r"\+(\d+(?:\.\d+)?[smhd]?)", text):
+        return now_ms() + int(Duration().convert(found.group(1), None, None) * 1000)
+    if text.isdecimal() and text.isascii() and len(text) <= 11:
+        return int(text) * 1000
+    try:
+        seconds = datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError):
+        seconds = -1.0
+    if text.isdigit() or seconds < 0:
+        raise click.UsageError(
+            f"'{text}' is no time (a date and time, time from now, or seconds since 1970); write "
+            "2026-12-01T09:00, or +2h"
+        )
+    return int(seconds * 1000)
+
+
+class Label(click.ParamType[tuple[str, str]]):
+    """A label of a daemon, "rack=r7"."""
+
+    name = "name=value"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        if isinstance(value, tuple):
+            return value
+        label, equals, wanted = value.partition("=")
+        if not (label and equals and wanted):
+            self.fail(f"'{value}' is no label; write rack=r7", param, ctx)
+        return label, wanted
 
 
 class PoolWish(NamedTuple):

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from outboard import values
-from outboard.commands import _pool_asking, _pool_top
+from outboard.commands import _pool_asking, _pool_limits, _pool_top
 from outboard.errors import OutboardError
 
 _INSTALL = "run: pip install 'outboard[pool]'"
@@ -216,7 +216,7 @@ def restore(backup: Path, state: str | None, etcd_tls: Path | None) -> None:
     click.echo(f"restored {folder / 'pool.db'} with {leases} held leases; start the manager now")
 
 
-for _asking in (*_pool_asking.COMMANDS, _pool_top.top):
+for _asking in (*_pool_asking.COMMANDS, *_pool_limits.COMMANDS, _pool_top.top):
     command.add_command(_asking)
 
 
