@@ -14,7 +14,13 @@ import click
 
 from outboard import values
 from outboard.commands import _pool_tables as tables
-from outboard.commands._pool_options import Duration, connect, pool_time
+from outboard.commands._pool_options import (
+    Duration,
+    connect,
+    label_option,
+    pool_time,
+    priority_option,
+)
 from outboard.errors import OutboardError
 from outboard.pool.columns import moment, printable
 
@@ -114,6 +120,8 @@ def page(client: PoolClient) -> None:
     help="Memory of each shared one, e.g. 8G.  [default: PART of its memory]",
 )
 @click.option("--kind", default="", help="Only devices of this kind.")
+@label_option
+@priority_option
 @click.option(
     "--until",
     metavar="TIME",
@@ -131,6 +139,8 @@ def acquire(
     shared: float | None,
     memory: int | None,
     kind: str,
+    labels: tuple[tuple[str, str], ...],
+    priority: str | None,
     until: str | None,
     ttl: float,
     wait: bool,
@@ -147,7 +157,8 @@ def acquire(
         raise click.UsageError("--memory belongs to --shared; add --shared PART")
     body = {
         "count": count,
-        "class": {"kind": kind},
+        "class": {"kind": kind, "labels": dict(labels)},
+        "priority": priority or "normal",
         "exclusive": shared is None,
         "share": round((shared or 1) * 1000),
         "memory_bytes": memory or 0,

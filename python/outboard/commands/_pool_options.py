@@ -76,6 +76,23 @@ class Label(click.ParamType[tuple[str, str]]):
         return label, wanted
 
 
+PRIORITIES = ("normal", "high", "idle")
+
+label_option = click.option(
+    "--label",
+    "labels",
+    type=Label(),
+    multiple=True,
+    help="Only accelerators of daemons with this label, e.g. rack=r7. Repeatable: all of them.",
+)
+priority_option = click.option(
+    "--priority",
+    type=click.Choice(PRIORITIES),
+    help="The class in the queue. high: before others, for administrators and batch systems; idle: "
+    f"after others, who get the accelerators back.  [default: {PRIORITIES[0]}]",
+)
+
+
 class PoolWish(NamedTuple):
     """The options of `outboard run` that are about a pool."""
 
@@ -86,6 +103,8 @@ class PoolWish(NamedTuple):
     kind: str
     wait_s: float
     require: bool
+    labels: tuple[tuple[str, str], ...]
+    priority: str
 
     def hold(self, key: str | None) -> Hold:
         from outboard.pool.hold import Hold, Wish
@@ -98,6 +117,8 @@ class PoolWish(NamedTuple):
             self.memory_bytes,
             self.kind,
             self.wait_s,
+            self.labels,
+            self.priority,
         )
         return Hold(connect(self.url, Path(key) if key else None), wish)
 
@@ -142,6 +163,8 @@ def pool_options(function: Function) -> Function:
             given.pop("kind") or "",
             given.pop("pool_wait") or 0.0,
             given.pop("require"),
+            given.pop("labels"),
+            given.pop("priority") or PRIORITIES[0],
         )
         given.pop("shared", None)
         if wish.accelerators and not url:
@@ -159,6 +182,8 @@ _WITH_ACCELERATORS = {
     "shared": "--shared",
     "pool_memory": "--memory",
     "kind": "--kind",
+    "labels": "--label",
+    "priority": "--priority",
     "pool_wait": "--wait",
     "require": "--require",
 }
@@ -191,6 +216,8 @@ _OPTIONS = (
         help="Memory of each shared one, e.g. 8G.  [default: PART of its memory]",
     ),
     click.option("--kind", metavar="KIND", help="Only accelerators of this kind, e.g. gpu, cpu."),
+    label_option,
+    priority_option,
     click.option(
         "--wait",
         "pool_wait",

@@ -34,6 +34,8 @@ class Wish(NamedTuple):
     memory_bytes: int
     kind: str
     wait_s: float
+    labels: tuple[tuple[str, str], ...] = ()  # of daemons
+    priority: str = "normal"
 
 
 class Hold:
@@ -90,7 +92,8 @@ class Hold:
         left = max(0.0, min(_POLL_S, until - time.monotonic()))
         body = {
             "count": count,
-            "class": {"kind": self._wish.kind},
+            "class": {"kind": self._wish.kind, "labels": dict(self._wish.labels)},
+            "priority": self._wish.priority,
             "exclusive": not self._wish.share,
             "share": round((self._wish.share or 1) * 1000),
             "memory_bytes": self._wish.memory_bytes,
@@ -108,12 +111,14 @@ class Hold:
         return answer
 
     def _put(self, path: str, body: dict[str, Any], until: float) -> Any:
-        """Asks until there is an answer: who waits for devices waits for the manager, too."""
+        """Asks until there is an answer: who waits for devices waits for the manager, too, and for
+        the first daemon with a label, which may come later than this, as in a job that has both."""
         while True:
             try:
                 return self._client.ask("PUT", path, body, wait_s=body["wait_s"])
             except (PoolError, UnreachableError) as error:
-                if not passes(error) or time.monotonic() + _AGAIN_S > until:
+                comes = bool(self._wish.labels) and getattr(error, "name", "") == "can-never-fit"
+                if not (comes or passes(error)) or time.monotonic() + _AGAIN_S > until:
                     raise
                 time.sleep(_AGAIN_S)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -205,3 +207,69 @@ def test_without_a_manager(tmp_path: Path, outboard: Outboard) -> None:
         done = outboard("pool", *words, environment=environment)
         assert done.returncode == 1
         assert done.stderr.startswith("outboard: ")
+
+
+def printed_lease(*options: str) -> tuple[str, ...]:
+    script = "import os; print(os.environ.get('OUTBOARD_LEASE'))"
+    return ("run", "--accelerators", "1", *options, "--", sys.executable, "-c", script)
+
+
+def test_labels_choose_devices(
+    ask: Ask, manager: Manager, outboard: Outboard, fake_native: dict[str, str]
+) -> None:
+    client = manager.local()
+    labelled = running(client, "far", labels={"rack": "r7", "job": "41"})
+    with running(client, "near", labels={"rack": "r6"}), labelled:
+        words = ("acquire", "--id", "a", "--label", "rack=r7", "--label", "job=41")
+        (handle,) = json.loads(said(ask(*words, "--priority", "idle")))["handles"]
+        assert handle["device"] == "far/0"
+        said(ask("release", "a"))
+        for wrong in ("rack=r8", "job=41"), ("rack=r7", "job=42"):
+            result = ask("acquire", *(word for one in wrong for word in ("--label", one)))
+            assert result.exit_code == 1, result.output
+            assert "never" in str(result.exception)
+        environment = {**fake_native, "OUTBOARD_POOL": f"unix:{manager.folder}/s"}
+        words = printed_lease("--label", "rack=r7", "--wait", "10s", "--priority", "high")
+        done = outboard(*words, environment=environment)
+        assert done.returncode == 0, done.stderr
+        grants = [line for line in said(ask("audit")).splitlines() if done.stdout.strip() in line]
+        assert grants[0].endswith("far/0"), grants
+        # A label that no daemon has ends the wait with the command's own library.
+        words = printed_lease("--label", "rack=r8", "--wait", "1s")
+        done = outboard(*words, environment=environment)
+        assert (done.returncode, done.stdout) == (0, "None\n"), done.stderr
+        assert "the command runs with its own library" in done.stderr
+
+
+def test_a_command_waits_for_the_first_daemon_with_its_label(
+    manager: Manager, outboard: Outboard, fake_native: dict[str, str]
+) -> None:
+    client = manager.local()
+    environment = {**fake_native, "OUTBOARD_POOL": f"unix:{manager.folder}/s"}
+    with running(client, "early"), ThreadPoolExecutor(1) as pool:
+        words = printed_lease("--label", "job=43", "--wait", "60s", "--require")
+        done = pool.submit(outboard, *words, environment=environment)
+        time.sleep(2)
+        assert not done.done(), done.result()
+        with running(client, "late", labels={"job": "43"}):
+            assert done.result().returncode == 0, done.result().stderr
+            assert len(done.result().stdout.strip()) == 32
+
+
+def test_classes_order_the_queue(ask: Ask, manager: Manager, outboard: Outboard) -> None:
+    client = manager.local()
+    environment = clean_environment(OUTBOARD_POOL=f"unix:{manager.folder}/s")
+    with running(client, "c1"):
+        assert lease(client, "busy", "eve")["state"] == "held"
+        with ThreadPoolExecutor(3) as pool:
+            for priority in ("idle", "normal", "high"):
+                words = ("--id", priority, "--priority", priority, "--wait", "--kind", "gpu")
+                pool.submit(outboard, "pool", "acquire", *words, environment=environment)
+            until = time.monotonic() + 30
+            while len(rows := client.ask("GET", "/v1/queue")["requests"]) < 3:
+                assert time.monotonic() < until, rows
+                time.sleep(0.05)
+            assert [row["priority"] for row in rows] == ["high", "normal", "idle"]
+            for name in ("busy", "high", "normal", "idle"):
+                client.ask("DELETE", f"/v1/leases/{name}")
+    assert ask("acquire", "--priority", "urgent").exit_code == 2

@@ -129,6 +129,7 @@ OTHER_WORDS = [
     *(("1", "--wait", wait) for wait in ("1.", "m", "1x", ".5s")),
     *(("1", "--shared", part) for part in ("0", "0.0009", "1.5", "nan", "0x1", "1e-1", ".5x")),
     ("1", "--exclusive", "--shared", "2"), ("1", "--kind", "a\"b"),
+    ("1", "--label", "rack=r7"), ("1", "--priority", "idle"),
 ]  # fmt: skip
 
 
@@ -382,7 +383,7 @@ def test_a_real_daemon_registers_from_its_launcher(
 @pytest.mark.parametrize(
     "words",
     [("--exclusive",), ("--shared", "0.5"), ("--memory", "1G"), ("--kind", "gpu"),
-     ("--wait", "1s"), ("--require",)],
+     ("--label", "rack=r7"), ("--priority", "idle"), ("--wait", "1s"), ("--require",)],
 )  # fmt: skip
 def test_options_that_say_nothing_without_accelerators(
     words: tuple[str, ...], outboard: Outboard, fake_native: dict[str, str]
