@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pool_commands import MEMORY, SECOND, Pool
 
-from outboard.pool.core import fair_share
+from outboard.pool.core import fair_share, schedule
 from outboard.pool.core.commands import (
     DeleteReservation,
     DeviceFacts,
@@ -13,6 +13,7 @@ from outboard.pool.core.commands import (
     Link,
     RegisterDaemon,
     ReportLinks,
+    SetAdmin,
     SetQuota,
     SetReservation,
     SetShares,
@@ -20,6 +21,7 @@ from outboard.pool.core.commands import (
 from outboard.pool.core.fair_share import WEEK_MS, accrued, factor
 from outboard.pool.core.records import (
     Account,
+    Admin,
     Near,
     Priority,
     Quota,
@@ -346,6 +348,102 @@ def test_the_head_is_protected_behind_many_requests_at_a_quota() -> None:
     pool.put("long", "eve", max_hold_ms=101 * SECOND, **BATCH)
     pool.put("short", "eve", max_hold_ms=90 * SECOND, **BATCH)
     assert served(pool, "head", "long", "short") == ["short"]
+
+
+# Reasons: what the queue tells of each request that waits.
+
+
+def reason(pool: Pool, lease: str) -> str:
+    return next(why for name, _, why in schedule.reasons(pool.state) if name == lease)
+
+
+def test_the_reason_is_a_quota() -> None:
+    pool = Pool(devices=5)
+    pool.ask(SetQuota("root", Quota("user:ada", devices=3)))
+    pool.ask(SetQuota("root", Quota("user:eve", week_device_ms=SECOND)))
+    pool.held("x", count=3, **BATCH)
+    pool.held("e", "eve", **BATCH)
+    pool.put("y", **BATCH)
+    pool.wait(5 * SECOND)
+    pool.put("f", "eve", **BATCH)
+    assert reason(pool, "y") == "user ada may hold 3 devices, and holds 3"
+    assert reason(pool, "f") == "user eve may use 1 device-seconds a week, and used 5"
+
+
+def test_the_reason_is_an_open_reservation() -> None:
+    pool = Pool()
+    reserve(pool, 1, 0, 100 * SECOND)
+    pool.put("x", "bob", **BATCH)
+    assert reason(pool, "x") == "a reservation keeps devices for others, for another 100 s"
+
+
+def test_the_reason_is_a_coming_reservation() -> None:
+    pool = Pool()
+    reserve(pool, 1, 50 * SECOND, 100 * SECOND)
+    pool.put("x", "bob", **BATCH)
+    assert reason(pool, "x") == "a reservation begins in 50 s, and the lease may last longer"
+
+
+def test_the_reason_is_a_larger_request() -> None:
+    pool = Pool(devices=3)
+    pool.held("x", max_hold_ms=100 * SECOND, **BATCH)
+    pool.put("head", "bob", count=3, **BATCH)
+    pool.put("long", "eve", **BATCH)
+    assert reason(pool, "head") == "2 can be granted now"
+    kept = "what is free is kept for the request of 3 devices that waits before it"
+    assert reason(pool, "long") == kept
+    endless = Pool(devices=2)
+    endless.held("x", **BATCH)
+    endless.put("head", "bob", count=2, **BATCH)
+    endless.wait(61 * SECOND)
+    endless.put("late", "eve", **BATCH)
+    assert reason(endless, "late") == kept.replace("3", "2")
+
+
+def test_the_reason_is_that_no_such_device_is_there() -> None:
+    pool = Pool()
+    add(pool, "h", 1, "h100")
+    for name, holder in (("x", "bob"), ("y", "eve")):
+        pool.put(name, holder, selector=Selector(model="h100"), **BATCH)
+    assert reason(pool, "y") == "0 can be granted now"
+    pool.ask(SetAdmin("root", "h/0", Admin.RETIRED))
+    assert reason(pool, "y") == "the pool has no such device"
+
+
+def test_the_reason_is_too_little_memory_or_share() -> None:
+    pool = Pool()
+    part = {"exclusive": False, "share": 100, **BATCH}
+    pool.held("x", memory_bytes=MEMORY - 100, **part)
+    pool.put("y", "bob", memory_bytes=101, **part)
+    pool.put("z", "eve", exclusive=False, share=901, **BATCH)
+    assert reason(pool, "y") == "too little memory is left (0 of 1 devices have enough)"
+    assert reason(pool, "z") == "too small a share is left (0 of 1 devices have enough)"
+
+
+@pytest.mark.parametrize(
+    ("spread", "places", "where"),
+    [
+        (Spread.ONE_NODE, ("n0/0", "n1/0"), "one node"),
+        (Spread.DISTINCT_NODES, ("n0/0", "n0/1"), "as many nodes"),
+    ],
+)
+def test_the_reason_is_the_spread(spread: Spread, places: tuple[str, str], where: str) -> None:
+    pool = Pool(daemons=2, devices=2)
+    holders = {pool.held(f"x{n}", **BATCH).handles[0].device: f"x{n}" for n in range(4)}
+    pool.put("z", "bob", count=2, spread=spread, **BATCH)
+    assert reason(pool, "z") == "0 can be granted now"
+    for device in places:
+        pool.release(holders[device])
+    pool.beat_all()
+    assert reason(pool, "z") == f"2 can be granted now, but not 2 of them on {where}"
+
+
+def test_the_reason_is_the_length_of_the_queue() -> None:
+    pool = Pool(devices=4)
+    pool.held("x", count=3, **BATCH)
+    for number in range(MANY):
+        pool.put(f"a{number:03}", count=2 + number % 2, share=1 + number, exclusive=False, **BATCH)
+    assert "does not look at it yet" in reason(pool, f"a{MANY - 1}")
 
 
 # Placement.

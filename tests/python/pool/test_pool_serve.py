@@ -97,7 +97,8 @@ def test_a_waiting_request_is_answered_when_a_device_is_free(client: PoolClient)
         assert (queued["state"], queued["place"]) == ("queued", 1)
         refused("can-never-fit", client, "PUT", "/v1/leases/many", {"count": 2})
         refused("not-held", client, "POST", "/v1/leases/second/handles", {"part": "p"})
-        assert "waits for 1" in client.ask("GET", "/v1/queue")["requests"][0]["reason"]
+        row = client.ask("GET", "/v1/queue")["requests"][0]
+        assert row["reason"] == "waits for 1 of any kind: 0 can be granted now"
         answers: list[Any] = []
         query = {"wait_s": 20}
 
@@ -368,6 +369,9 @@ def test_only_administrators_and_batch_systems_ask_for_the_high_priority(
         queue = root.ask("GET", "/v1/queue")["requests"]
         assert sorted(row["lease"] for row in queue[:2]) == ["c.p.1", "p-root"]
         assert queue[2]["lease"] == "p-ada"
+        # Others learn no more than the request, since the reason may tell who it is.
+        reasons = [row["reason"] for row in bob.ask("GET", "/v1/queue")["requests"]]
+        assert reasons == ["waits for 1 of any kind"] * 3
         for client, lease in ((ada, "p-held"), (ada, "p-ada"), (bob, "c.p.1"), (root, "p-root")):
             client.ask("DELETE", f"/v1/leases/{lease}")
 

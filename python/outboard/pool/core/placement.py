@@ -123,6 +123,41 @@ def any_free(state: State, request: Request) -> bool:
     )
 
 
+def shortage(state: State, request: Request, count: int) -> str:
+    """Returns in words what the request lacks, which choose() does not find."""
+    there = sum(1 for _ in matching(state, request.selector, request.wire))
+    if there < count:
+        return f"the pool has {there} such devices now" if there else "the pool has no such device"
+    free = len(candidates(state, request))
+    if free >= count:
+        on = " on one node" if request.spread is Spread.ONE_NODE else " on as many nodes"
+        on = "" if request.spread is Spread.ANY else on
+        return f"{free} can be granted now, but not {count} of them{on}"
+    if not request.exclusive and (lack := _lack(state, request, count)):
+        return lack
+    return f"{free} can be granted now"
+
+
+def _lack(state: State, request: Request, count: int) -> str:
+    """Returns which part of shared devices is too small; empty if there are too few devices."""
+    lives = [
+        state.live_devices[device]
+        for table in _tables(state, request)
+        for node, devices in table.nodes.items()
+        if _accepts(state, request, node)
+        for device in devices
+    ]
+    if len(lives) < count:
+        return ""
+    memory = sum(live.memory_left >= request.memory_bytes for live in lives)
+    share = sum(live.share_left >= request.share for live in lives)
+    if memory < count:
+        return f"too little memory is left ({memory} of {len(lives)} devices have enough)"
+    if share < count:
+        return f"too small a share is left ({share} of {len(lives)} devices have enough)"
+    return f"too few of {len(lives)} devices have both memory and share enough"
+
+
 def anything_free(state: State) -> bool:
     """Returns whether there is a free device, or a shared one with room, of any class."""
     return any(index.free.nodes or index.room.nodes for index in state.classes.values())

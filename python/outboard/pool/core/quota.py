@@ -31,13 +31,20 @@ def refusal(state: State, holder: str, request: Request, count: int, held: int) 
 
 def allows(state: State, lease: Lease, count: int, now_ms: int) -> bool:
     """Returns whether `count` more devices may be granted to the lease now."""
+    return not limit(state, lease, count, now_ms)
+
+
+def limit(state: State, lease: Lease, count: int, now_ms: int) -> str:
+    """Returns which quota keeps `count` more devices from the lease now; empty if none does."""
     for quota in _quotas(state, lease.holder, lease.request.group):
-        if quota.devices and state.held_of.get(quota.name, 0) + count > quota.devices:
-            return False
+        name, held = quota.name.replace(":", " ", 1), state.held_of.get(quota.name, 0)
+        if quota.devices and held + count > quota.devices:
+            return f"{name} may hold {quota.devices} devices, and holds {held}"
         if quota.week_device_ms:
             user = quota.name.startswith("user:")
             account = fair_share.account_of(state, lease.holder if user else quota.name, now_ms)
             this_week = account.week == now_ms // fair_share.WEEK_MS
             if this_week and account.week_used >= quota.week_device_ms:
-                return False
-    return True
+                most_s, used_s = quota.week_device_ms / 1000, account.week_used / 1000
+                return f"{name} may use {most_s:.0f} device-seconds a week, and used {used_s:.0f}"
+    return ""

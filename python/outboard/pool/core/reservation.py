@@ -19,6 +19,19 @@ def kept_from(state: State, lease: Lease, now_ms: int) -> list[str]:
     return [name for name, reserved in named if _kept_from(state, reserved, lease, now_ms)]
 
 
+def window(state: State, lease: Lease, now_ms: int) -> str:
+    """Returns in words which time keeps devices from the lease. The name is for others."""
+    kept = [state.reservations[name] for name in kept_from(state, lease, now_ms)]
+    wanted = set(placement.matching(state, lease.request.selector, lease.request.wire))
+    kept = [r for r in kept if wanted.intersection(placement.matching(state, r.selector))]
+    first = min(kept, key=lambda reserved: reserved.start_ms)
+    if first.start_ms <= now_ms:
+        left_s = (first.end_ms - now_ms) / 1000
+        return f"a reservation keeps devices for others, for another {left_s:.0f} s"
+    start_s = (first.start_ms - now_ms) / 1000
+    return f"a reservation begins in {start_s:.0f} s, and the lease may last longer"
+
+
 def allowance(state: State, lease: Lease, now_ms: int) -> list[tuple[set[str], int]]:
     """Returns pairs (devices, number): so many of these devices at most may be granted now."""
     limits = []

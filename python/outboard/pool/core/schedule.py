@@ -93,6 +93,33 @@ class Round:
         self._left = self._left_for_own = state.config.backfill_depth
         self._at_quota: set[tuple[str, str, int]] = set()
         self._waits: dict[Hashable, Why] = {}  # by what a request accepts, and by all it asks for
+        self._words: dict[Hashable, str] = {}
+
+    def why(self, lease: Lease, demand: Demand) -> str:
+        """Returns in words why the request waits, as look() decides. Call it for all requests in
+        their order, and with a state in which run() has granted what it can."""
+        found, state, now_ms = self.look(lease, demand), self._state, self._now_ms
+        if not isinstance(found, Why):
+            return "it is granted next"
+        if found is Why.QUOTA:
+            return quota.limit(state, lease, demand.count, now_ms)
+        if found is Why.LATER:
+            return "many requests come before it, and the manager does not look at it yet"
+        if found is Why.KEPT and self.head is not None:
+            count = self.head.demand.count
+            first = f"{count} devices" if count > 1 else "a device"
+            return f"what is free is kept for the request of {first} that waits before it"
+        like = (found, self._like(lease, demand))
+        if like not in self._words:
+            if len(self._words) >= 2 * state.config.backfill_depth:  # each one costs a search
+                short = "too few devices are free"
+                return "a reservation keeps devices" if found is Why.RESERVATION else short
+            self._words[like] = (
+                reservation.window(state, lease, now_ms)
+                if found is Why.RESERVATION
+                else placement.shortage(state, lease.request, demand.count)
+            )
+        return self._words[like]
 
     def look(self, lease: Lease, demand: Demand) -> list[str] | Why:
         """Returns devices that the request may get now, or why it waits."""
@@ -110,8 +137,7 @@ class Round:
         accepted = _accepted(request)
         if accepted in self._waits:
             return self._waits[accepted]
-        kept = tuple(reservation.kept_from(state, lease, self._now_ms))
-        like = (accepted, demand.count, request.spread, kept)
+        like = self._like(lease, demand)
         queued = lease.state is LeaseState.QUEUED  # it has no devices that make it differ
         if queued and like in self._waits:
             return self._waits[like]
@@ -129,6 +155,11 @@ class Round:
         if self.head is not None and not self.head.permits(lease, devices):
             return Why.KEPT
         return devices
+
+    def _like(self, lease: Lease, demand: Demand) -> Hashable:
+        """Returns a key of all that a request of a lease without devices asks for."""
+        kept = tuple(reservation.kept_from(self._state, lease, self._now_ms))
+        return _accepted(lease.request), demand.count, lease.request.spread, kept
 
     def _is_at_quota(self, lease: Lease, demand: Demand) -> bool:
         asked = (lease.holder, lease.request.group, demand.count)
@@ -191,6 +222,13 @@ def run(tx: Transaction) -> None:
             if not placement.anything_free(state):
                 break
     state.rank_dirty = False
+
+
+def reasons(state: State) -> list[tuple[str, Demand, str]]:
+    """Returns lease and demand of all waiting requests in their order, and why they wait."""
+    now = Round(state, state.now_ms)
+    queue = fair_share.order(state, state.now_ms)
+    return [(i, demand, now.why(state.leases[i], demand)) for i, demand in queue]
 
 
 def _find(

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-from outboard.pool.core import fair_share, placement
+from outboard.pool.core import schedule
 from outboard.pool.core.commands import StoreUse
 from outboard.pool.core.handles import deadline
 from outboard.pool.core.records import MOST_USE, Device, Lease, LeaseState
@@ -178,16 +178,17 @@ async def queue(manager: Manager, request: Request) -> Response:
 def _hidden(row: QueueRow, peer: Peer) -> QueueRow:
     if not (sees_all(peer) or row.holder == peer.holder):
         row.holder = row.lease = ""
+        row.reason = row.reason.partition(":")[0]  # the rest may tell who it is
     return row
 
 
 def queue_rows(state: State) -> list[QueueRow]:
     rows = []
-    for place, (lease_id, demand) in enumerate(fair_share.order(state, state.now_ms), 1):
+    for place, (lease_id, demand, why) in enumerate(schedule.reasons(state), 1):
         lease = state.leases[lease_id]
-        kind = lease.request.selector.kind or "any kind"
-        free = len(placement.candidates(state, lease.request)) if place <= 100 else 0
-        text = f"waits for {demand.count} of {kind}, {free} can be granted now"
+        wanted = lease.request.selector
+        kind = " ".join(word for word in (wanted.kind, wanted.model) if word) or "any kind"
+        text = f"waits for {demand.count} of {kind}: {why}"
         row = QueueRow(
             place, lease.holder, lease_id, demand.count, demand.priority, demand.arrived_ms, text
         )
