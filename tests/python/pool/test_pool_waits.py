@@ -93,11 +93,14 @@ def test_commands_that_nobody_waits_for_are_limited(monkeypatch: pytest.MonkeyPa
         start = partial(manager.Manager(*facts).start, lambda state: None)
         most = manager.MOST_UNWAITED
         assert [start() for _ in range(most + 1)] == [True] * most + [False]
+        assert writer.jobs == []  # answers go first
+        await asyncio.sleep(0)
         assert len(writer.jobs) == most
         writer.jobs[0].set_result(None)
         writer.jobs[1].set_exception(ValueError("told in the log"))
         await asyncio.sleep(0)
         assert [start() for _ in range(3)] == [True, True, False]
+        await asyncio.sleep(0)
         for job in writer.jobs[2:]:
             job.set_result(None)
         await asyncio.sleep(0)
