@@ -140,22 +140,22 @@ def shortage(state: State, request: Request, count: int) -> str:
 
 def _lack(state: State, request: Request, count: int) -> str:
     """Returns which part of shared devices is too small; empty if there are too few devices."""
-    lives = [
-        state.live_devices[device]
+    rooms = [
+        (state.live_devices[device], request.memory_on(state.devices[device].memory_bytes))
         for table in _tables(state, request)
         for node, devices in table.nodes.items()
         if _accepts(state, request, node)
         for device in devices
     ]
-    if len(lives) < count:
+    if len(rooms) < count:
         return ""
-    memory = sum(live.memory_left >= request.memory_bytes for live in lives)
-    share = sum(live.share_left >= request.share for live in lives)
+    memory = sum(live.memory_left >= needed for live, needed in rooms)
+    share = sum(live.share_left >= request.share for live, _ in rooms)
     if memory < count:
-        return f"too little memory is left ({memory} of {len(lives)} devices have enough)"
+        return f"too little memory is left ({memory} of {len(rooms)} devices have enough)"
     if share < count:
-        return f"too small a share is left ({share} of {len(lives)} devices have enough)"
-    return f"too few of {len(lives)} devices have both memory and share enough"
+        return f"too small a share is left ({share} of {len(rooms)} devices have enough)"
+    return f"too few of {len(rooms)} devices have both memory and share enough"
 
 
 def anything_free(state: State) -> bool:
