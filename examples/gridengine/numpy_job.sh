@@ -1,6 +1,6 @@
 #!/bin/sh
 # A NumPy program that knows nothing of accelerators, with two of the pool's:
-#   qsub numpy_job.sh
+#   qsub numpy_job.sh                        (in a folder with products.py, as examples/slurm)
 #$ -N products
 #$ -l accelerator=2
 #$ -cwd
