@@ -82,6 +82,7 @@ def test_each_of_the_cures_cures(
     daemon.wait_until_free(client)
     begin_anew(manager)
     until(lambda: CAUSE in why(client), "the cause is told")
+    until(lambda: len(warnings(manager)) == 1, "the log has the cause, too")
     if cure == "restart":
         daemon.stop()
         daemon.start()
@@ -98,3 +99,4 @@ def test_each_of_the_cures_cures(
     daemon.wait_until_free(client)
     assert why(client) == ""
     daemon.stop()
+    assert "a request failed" not in (manager.folder / "log").read_text()

@@ -76,7 +76,6 @@ async def heartbeat(manager: Manager, request: Request) -> Response:
     waits = body.wait_s > 0 and not manager.waits.daemon_changed(name, body.rev)
     beat = Heartbeat(name, body.instance, body.seq, body.rev, reports, waits)
     told = await manager.do(beat, _show, patient=True)
-    _note_revision(manager, name, body.rev, told.rev)
     manager.metrics.reported(name, body.devices, manager.now_ms())
     if waits:
         if not (manager.waits.daemon_changed(name, body.rev) or manager.stopping):
@@ -84,6 +83,7 @@ async def heartbeat(manager: Manager, request: Request) -> Response:
                 await manager.waits.spread.passed(change, body.wait_s)
         told = await manager.do(lambda state: _desired(state, name), patient=True)
     manager.waits.know(name, told.rev)
+    _note_revision(manager, name, body.rev, told.rev)
     return answer(told)
 
 
