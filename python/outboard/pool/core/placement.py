@@ -151,10 +151,10 @@ def _lack(state: State, request: Request, count: int) -> str:
         return ""
     memory = sum(live.memory_left >= needed for live, needed in rooms)
     share = sum(live.share_left >= request.share for live, _ in rooms)
+    if share < count:  # first, as the memory may be in proportion to it
+        return f"too small a share is left ({share} of {len(rooms)} devices have enough)"
     if memory < count:
         return f"too little memory is left ({memory} of {len(rooms)} devices have enough)"
-    if share < count:
-        return f"too small a share is left ({share} of {len(rooms)} devices have enough)"
     return f"too few of {len(rooms)} devices have both memory and share enough"
 
 
