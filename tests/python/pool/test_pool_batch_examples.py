@@ -29,7 +29,7 @@ SCRIPTS = sorted(
     if file.stat().st_mode & 0o100
 )
 EXAMPLES = sorted(
-    file for folder in ("slurm", "gridengine") for file in (ROOT / "examples" / folder).iterdir()
+    file for folder in ("slurm", "gridengine") for file in (ROOT / "examples" / folder).glob("*.sh")
 )
 ROOT_OWNS = pytest.mark.needs(root=True)  # the scripts write to folders of root
 
