@@ -29,9 +29,6 @@ constexpr milliseconds kAnswerTime{2'000};
 // a command that ends at once needs no accelerator.
 constexpr int kNice = 10;
 constexpr milliseconds kHeadStart{5};
-// A manager that answered so long ago leads still, and will do what it is told. A short command
-// would notice the time of another answer.
-constexpr milliseconds kLeads{1'000};
 // After no answer to the first question, the command shall not wait as long again.
 constexpr milliseconds kMostAfterSilence{200};
 
@@ -90,7 +87,6 @@ Result<CommandLease::Clock::duration> CommandLease::take() {
   const auto state = manager_->put(id_, wish, kLongestWaitS, asked + kAnswerTime);
   // A refused request is not held. One that is queued is, and so may be one without an answer.
   is_held_ = state.ok();
-  if (state.ok()) heard_at_ = Clock::now();
   if (!state.ok()) {
     const bool may_be_held = state.status().code() != Code::unavailable;
     is_held_ = may_be_held && !manager_->release(id_, Clock::now() + kMostAfterSilence).ok();
@@ -141,10 +137,8 @@ CommandLease::~CommandLease() {
   stop_renewing();
   if (!is_held_) return;
   try {
-    const auto now = Clock::now();
-    const auto until = now + (was_silent_ ? kMostAfterSilence : kAnswerTime);
-    if (now < heard_at_ + kLeads && manager_->release_unheard(id_, until).ok()) return;
-    (void)manager_->release_early(id_, until);
+    const auto patience = was_silent_ ? kMostAfterSilence : kAnswerTime;
+    (void)manager_->release_early(id_, Clock::now() + patience);
   } catch (...) {  // no memory: the lease ends by itself
   }
 }
@@ -159,7 +153,6 @@ void CommandLease::keep(Clock::duration pause) noexcept {
 // Returns the time until the next renewal; the longest if the lease is lost.
 CommandLease::Clock::duration CommandLease::renew() {
   const auto lease = manager_->get(id_, std::nullopt, 0, Clock::now() + kAnswerTime);
-  heard_at_ = lease.ok() ? Clock::now() : Clock::time_point();
   if (lease.ok() && lease->state == "held") return until_renewal(*lease);
   if (!lease.ok() && lease.status().code() != Code::fenced) return kRenewAgain;
   const std::string why = lease.ok() ? "it is " + lease->state : lease.status().message();

@@ -66,7 +66,6 @@ class CommandLease {
   // The thread has these until it ends.
   std::optional<pool::LeaseClient> manager_;
   bool is_held_ = false;
-  Clock::time_point heard_at_;  // the latest answer of the manager
   bool was_silent_ = false;     // when it was asked for the lease
 
   std::mutex mutex_;  // guards ending_

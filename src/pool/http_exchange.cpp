@@ -142,14 +142,9 @@ Result<std::optional<HttpResponse>> HttpResponseReader::take(std::string_view by
   return std::optional<HttpResponse>(std::move(response_));
 }
 
-Status send_request(transport::Stream& stream, const HttpRequest& request,
-                    transport::Deadline deadline) {
-  return send_all(stream, text_of(request), deadline);
-}
-
 Result<HttpResponse> exchange(transport::Stream& stream, const HttpRequest& request,
                               transport::Deadline deadline) {
-  OB_RETURN_IF_ERROR(send_request(stream, request, deadline));
+  OB_RETURN_IF_ERROR(send_all(stream, text_of(request), deadline));
   HttpResponseReader reader;
   std::array<char, 16 << 10> bytes;
   for (;;) {

@@ -53,10 +53,6 @@ class HttpResponseReader {
   HttpResponse response_;
 };
 
-/// Sends a request.   Errors: deadline_exceeded; those of the stream, which is useless afterwards
-Status send_request(transport::Stream& stream, const HttpRequest& request,
-                    transport::Deadline deadline);
-
 /// Sends a request, and waits for its response.
 /// Errors: deadline_exceeded; protocol_error; those of the stream, which is useless afterwards
 /// Threads: one at a time for a stream

@@ -10,8 +10,6 @@
 namespace ob::pool {
 namespace {
 
-constexpr const char* kEarly = "?early=1";
-
 std::string path_of(std::string_view id) { return "/v1/leases/" + percent_encoded(id); }
 
 std::string to_json(const LeaseWish& wish, double wait_s) {
@@ -102,11 +100,7 @@ Status LeaseClient::release(std::string_view id, transport::Deadline deadline) {
 }
 
 Status LeaseClient::release_early(std::string_view id, transport::Deadline deadline) {
-  return ask("DELETE", path_of(id) + kEarly, {}, deadline).status();
-}
-
-Status LeaseClient::release_unheard(std::string_view id, transport::Deadline deadline) {
-  return link_->tell("DELETE", path_of(id) + kEarly, deadline);
+  return ask("DELETE", path_of(id) + "?early=1", {}, deadline).status();
 }
 
 }  // namespace ob::pool

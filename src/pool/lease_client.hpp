@@ -77,9 +77,6 @@ class LeaseClient {
   /// Gives all devices back, for those who are about to end. The manager answers before it stores
   /// that, and tells no error of it. If it dies then, the lease ends after its lease time.
   Status release_early(std::string_view id, transport::Deadline deadline);
-  /// Does as release_early(), and does not wait for the answer. For those who know that the manager
-  /// leads.   Errors: only those of ManagerLink::tell()
-  Status release_unheard(std::string_view id, transport::Deadline deadline);
 
  private:
   explicit LeaseClient(std::unique_ptr<ManagerLink> link) : link_(std::move(link)) {}

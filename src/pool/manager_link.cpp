@@ -160,24 +160,10 @@ Result<HttpResponse> ManagerLink::ask(std::string_view method, std::string_view 
   }
 }
 
-Status ManagerLink::tell(std::string_view method, std::string_view target,
-                         transport::Deadline deadline) {
-  if (stream_ == nullptr || stream_->peer_is_gone()) {
-    return {Code::unavailable, "there is no connection to the manager"};
-  }
-  const HttpRequest request{std::string(method), std::string(target), host(), {}};
-  Status sent = send_request(*stream_, request, deadline);
-  disconnect();
-  return sent;
-}
-
-std::string ManagerLink::host() const {
-  return manager().address.starts_with("unix:") ? "localhost" : manager().address;
-}
-
 // Asks one manager, once more if it had closed a kept connection.
 Result<HttpResponse> ManagerLink::ask_manager(HttpRequest& request, transport::Deadline deadline) {
-  request.host = host();
+  const bool local = manager().address.starts_with("unix:");
+  request.host = local ? "localhost" : manager().address;
   const bool kept = stream_ != nullptr;
   auto response = ask_once(request, deadline);
   if (kept && response.status().code() == Code::connection_lost) {

@@ -62,13 +62,6 @@ class ManagerLink {
   Result<HttpResponse> ask(std::string_view method, std::string_view target, std::string body,
                            transport::Deadline deadline);
 
-  /// Sends a request on the connection that is kept, and ends that without the answer. The system
-  /// delivers the request, even if the process ends now. A connection that was closed by a manager
-  /// without a word may lose it.
-  /// @param target of a request without a body
-  /// Errors: unavailable if no connection is kept; those of send_request()
-  Status tell(std::string_view method, std::string_view target, transport::Deadline deadline);
-
   /// Makes a request that is under way, and all later ones, fail with connection_lost. A connection
   /// that is being made still takes until its deadline.
   void interrupt() noexcept;
@@ -80,7 +73,6 @@ class ManagerLink {
 
  private:
   const ManagerAddress& manager() const noexcept { return managers_[at_]; }
-  std::string host() const;  // for the header of that name
   void move_on();
   Result<std::unique_ptr<transport::Stream>> connect(transport::Deadline deadline) const;
   Status ensure_connected(transport::Deadline deadline);

@@ -18,7 +18,6 @@
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "base/fd.hpp"
 #include "pool/json.hpp"
@@ -112,26 +111,6 @@ void open_pipe(Fd (&ends)[2]) {
 }
 
 // The buffers on both sides are full before the link reads the answer, as on a busy machine.
-TEST(ManagerLink, TellsWithoutWaitingForTheAnswer) {
-  std::promise<void> may_answer;
-  std::vector<std::string> heard;
-  StubManager manager([&](const std::string& request) {
-    heard.push_back(request.substr(0, request.find(" HTTP")));
-    if (heard.size() == 2) may_answer.get_future().wait();
-    return http_response("200 OK", "{}");
-  });
-  ManagerLink link = link_to(manager.url());
-  EXPECT_EQ(link.tell("DELETE", "/a", soon()).code(), Code::unavailable);  // has no connection
-  ASSERT_TRUE(link.ask("GET", "/b", {}, soon()).ok());
-  const Status told = link.tell("DELETE", "/c", soon());
-  EXPECT_TRUE(told.ok()) << told.message();
-  EXPECT_EQ(link.tell("DELETE", "/d", soon()).code(), Code::unavailable);
-  may_answer.set_value();
-  ASSERT_TRUE(link.ask("GET", "/e", {}, soon()).ok());
-  EXPECT_EQ(heard, (std::vector<std::string>{"GET /b", "DELETE /c", "GET /e"}));
-  EXPECT_EQ(manager.connections(), 2);
-}
-
 TEST(ManagerLink, AManagerThatSendsTooMuchNoticesThatTheConnectionIsClosed) {
   open_pipe(stands_still);
   open_pipe(goes_on);

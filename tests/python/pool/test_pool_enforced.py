@@ -199,33 +199,6 @@ def test_a_command_in_a_command_has_its_own_lease(
     second.stop()
 
 
-STOP_WITH_THE_LEASE = """
-until [ -s "$OUTBOARD_LEASE_ANSWER" ]; do sleep 0.01; done
-kill -STOP "$0"
-"""
-
-
-@pytest.mark.parametrize("kind", ["tcp", "unix", "keys"])
-def test_a_command_that_ends_leaves_its_release_behind(
-    kind: str, tmp_path: Path, native: paths.Native
-) -> None:
-    """The manager stands still when the command ends, and reads the release from a connection that
-    is closed."""
-    pool = make_pool(kind, tmp_path, native)
-    process = pool.manager.process
-    command = [str(native.root / "bin" / "outboard-run"), "run", "--accelerators", "1", "--"]
-    command += ["sh", "-c", STOP_WITH_THE_LEASE, str(process.pid)]
-    try:
-        environment = clean_environment(**pool.variables)
-        subprocess.run(command, env=environment, timeout=60, check=True)
-    finally:
-        process.send_signal(signal.SIGCONT)
-    pool.daemon.wait_until_free(pool.client)
-    rows = pool.client.ask("GET", "/v1/leases", query={"over": 1})["leases"]
-    assert [(row["state"], row["reason"]) for row in rows] == [("over", "released")]
-    pool.stop()
-
-
 def test_two_exclusive_holders_never_overlap(
     pool: Pool, tmp_path: Path, native: paths.Native
 ) -> None:
