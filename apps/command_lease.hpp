@@ -66,7 +66,7 @@ class CommandLease {
   // The thread has these until it ends.
   std::optional<pool::LeaseClient> manager_;
   bool is_held_ = false;
-  bool was_silent_ = false;     // when it was asked for the lease
+  bool was_silent_ = false;  // when it was asked for the lease
 
   std::mutex mutex_;  // guards ending_
   std::condition_variable ends_;
