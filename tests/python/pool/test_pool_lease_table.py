@@ -246,6 +246,19 @@ def test_a_part_that_waits_is_not_forgotten() -> None:
     assert pool.lease("x").parts == ("waits", *names[-KEPT_PARTS:], "more")
 
 
+def test_parts_that_were_served_first_are_forgotten_first() -> None:
+    pool = Pool(devices=2)
+    pool.held("x", static=True)
+    pool.held("other", "bob", static=True)
+    pool.ask(Grow("x", "ada", "waits", 1))
+    lease = pool.lease("x")
+    names = tuple(f"{number}" for number in range(KEPT_PARTS))
+    pool.state.leases["x"] = replaced(lease, parts=(*lease.parts, *names))
+    pool.release("other", "bob")
+    pool.beat_all()
+    assert pool.lease("x").parts == (*names, "waits")
+
+
 def test_shrink_ends_that_handle() -> None:
     pool = Pool(devices=2)
     pool.held("x", count=2)

@@ -80,7 +80,11 @@ def enqueue(tx: Transaction, lease: Lease, demand: Demand) -> Lease:
 
 
 def dequeue(tx: Transaction, lease: Lease, part: str) -> Lease:
-    lease = replace(lease, waiting=tuple(d for d in lease.waiting if d.part != part))
+    parts = lease.parts
+    if part in parts:  # the manager forgets those first that were served first
+        parts = (*(one for one in parts if one != part), part)
+    waiting = tuple(demand for demand in lease.waiting if demand.part != part)
+    lease = replace(lease, waiting=waiting, parts=parts)
     tx.put(lease)
     del tx.state.waiting[lease.id, part]
     for name in quota_names(lease.holder, lease.request.group):
