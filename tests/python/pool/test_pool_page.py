@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from pool_commands import Pool, fresh_seed
 
+from outboard.pool.core.commands import SetQuota
+from outboard.pool.core.records import Quota
 from outboard.pool.serve.exchange import Request
 from outboard.pool.serve.minutes import MINUTE_MS, Minute, Minutes, minute_of, until_next_s
 from outboard.pool.serve.page import render
@@ -113,26 +115,40 @@ class _Text(html.parser.HTMLParser):
         return [attributes for name, attributes in self.tags if name == tag]
 
 
+def rendered(pool: Pool, minutes: Minutes, holder: str, **query: str) -> _Text:
+    async def do(look: Callable[[Any], Any]) -> Any:
+        return look(pool.state)
+
+    metrics = SimpleNamespace(use_of=lambda state, device: None)
+    manager: Any = SimpleNamespace(do=do, minutes=minutes, metrics=metrics, name="p", version="1")
+    peer = Peer(holder, holder, frozenset({Role.USER}), "", False)
+    response = asyncio.run(render(manager, Request(peer, (), query, None, None)))
+    assert dict(response.headers)[b"content-security-policy"].startswith(b"default-src 'none'")
+    return _Text(response.body.decode())
+
+
 @pytest.fixture
 def page() -> Callable[..., _Text]:
     """Renders the page of a pool with these minutes."""
     pool = Pool()
     pool.held("a")
 
-    async def do(look: Callable[[Any], Any]) -> Any:
-        return look(pool.state)
-
     def made(minutes: Minutes, **query: str) -> _Text:
-        metrics = SimpleNamespace(use_of=lambda state, device: None)
-        manager: Any = SimpleNamespace(
-            do=do, minutes=minutes, metrics=metrics, name="p", version="1"
-        )
-        peer = Peer("certificate ada", "ada", frozenset({Role.USER}), "", False)
-        response = asyncio.run(render(manager, Request(peer, (), query, None, None)))
-        assert dict(response.headers)[b"content-security-policy"].startswith(b"default-src 'none'")
-        return _Text(response.body.decode())
+        return rendered(pool, minutes, "certificate ada", **query)
 
     return made
+
+
+def test_the_page_does_not_tell_others_who_waits_and_why() -> None:
+    pool = Pool(devices=2)
+    pool.ask(SetQuota("root", Quota("user:bob", devices=1)))
+    pool.held("a", "bob")
+    pool.put("b", "bob")
+    assert "user bob may hold 1 devices" in rendered(pool, Minutes(), "bob").text
+    others = rendered(pool, Minutes(), "eve").text
+    assert "somebody" in others
+    assert "waits for 1 of any kind" in others
+    assert "bob" not in others
 
 
 def test_the_page_draws_nothing_before_there_are_two_points(

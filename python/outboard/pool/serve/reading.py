@@ -170,14 +170,15 @@ async def queue(manager: Manager, request: Request) -> Response:
     peer = request.peer
 
     def look(state: State) -> Queue:
-        return Queue([_hidden(row, peer) for row in queue_rows(state)])
+        return Queue([hidden(row, peer) for row in queue_rows(state)])
 
     return answer(await manager.do(look))
 
 
-def _hidden(row: QueueRow, peer: Peer) -> QueueRow:
+def hidden(row: QueueRow, peer: Peer, name: str = "") -> QueueRow:
+    """Hides who waits from all others, who see `name` in place of the holder."""
     if not (sees_all(peer) or row.holder == peer.holder):
-        row.holder = row.lease = ""
+        row.holder, row.lease = name, ""
         row.reason = row.reason.partition(":")[0]  # the rest may tell who it is
     return row
 

@@ -16,7 +16,7 @@ from outboard.pool.serve.exchange import Request, Response
 from outboard.pool.serve.manager import Manager
 from outboard.pool.serve.minutes import MINUTE_MS, Minutes
 from outboard.pool.serve.page.sparkline import Sparkline, sparkline
-from outboard.pool.serve.reading import device_row, lease_row, queue_rows, sees_all
+from outboard.pool.serve.reading import device_row, hidden, lease_row, queue_rows, sees_all
 
 _MOST_ROWS = 500
 _CHARTS = (
@@ -82,13 +82,10 @@ async def render(manager: Manager, request: Request) -> Response:
             "device_count": len(state.devices),
             "lease_count": len(leases),
             "leases": [lease_row(state, lease) for lease in leases[:_MOST_ROWS]],
-            "queue": queue_rows(state)[:_MOST_ROWS],
+            "queue": [hidden(row, peer, "somebody") for row in queue_rows(state)[:_MOST_ROWS]],
         }
 
     facts = await manager.do(look)
-    for row in facts["queue"]:
-        if not (sees_all(peer) or row.holder == peer.holder):
-            row.holder, row.lease = "somebody", ""
     minutes = manager.minutes
     # In a thread, so that other requests are answered meanwhile.
     text = await asyncio.to_thread(
