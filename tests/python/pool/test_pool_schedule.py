@@ -270,6 +270,42 @@ def test_a_reservation_is_deleted() -> None:
     assert served(pool, "x") == ["x"]
 
 
+def test_a_head_keeps_no_device_from_those_it_is_reserved_for() -> None:
+    pool = Pool(devices=2)
+    reserve(pool, 1, 0, HOUR)
+    pool.held("x", "eve", **BATCH)
+    pool.put("head", "bob", count=2, **BATCH)
+    pool.wait(61 * SECOND)  # from then on, free devices are held for a head
+    assert pool.put("mine", "ada", **BATCH).state == "held"
+
+
+def test_idle_holders_keep_devices_that_are_reserved_from_the_head() -> None:
+    pool = Pool()
+    reserve(pool, 1, HOUR, 2 * HOUR)
+    pool.held("i", "eve", priority=Priority.IDLE, max_hold_ms=HOUR // 2, **BATCH)
+    pool.put("n", "bob", **BATCH)
+    pool.wait(60 * SECOND)
+    assert [h.reclaim_ms for h in pool.renew("i", "eve").handles] == [0]
+    pool.put("short", "bob", max_hold_ms=HOUR // 2, **BATCH)
+    pool.wait(60 * SECOND)
+    assert served(pool, "n", "short") == []
+
+
+def test_a_request_for_devices_that_are_gone_protects_no_device() -> None:
+    """The first one that can come true is the one that nobody may delay."""
+    pool = Pool(devices=3)
+    add(pool, "t", 1, "tpu")
+    pool.held("t1", selector=Selector("gpu", "tpu"), **BATCH)
+    pool.put("t2", selector=Selector("gpu", "tpu"), **BATCH)
+    pool.release("t1")
+    pool.ask(SetAdmin("root", "t/0", Admin.RETIRED))
+    pool.held("x", max_hold_ms=100 * SECOND, **BATCH)
+    pool.put("gang", "bob", count=3, **BATCH)
+    pool.put("long", "eve", max_hold_ms=200 * SECOND, **BATCH)
+    pool.put("short", "eve", max_hold_ms=90 * SECOND, **BATCH)
+    assert served(pool, "t2", "gang", "long", "short") == ["short"]
+
+
 # A long queue. Requests that wait for reasons of their own keep nobody behind them from devices.
 
 MANY = 150  # more than Config.backfill_depth

@@ -8,7 +8,7 @@ from itertools import islice
 from operator import itemgetter
 from statistics import median
 
-from outboard.pool.core.records import Near, Request, Selector, Spread
+from outboard.pool.core.records import Lease, Near, Request, Selector, Spread
 from outboard.pool.core.state import (
     FOREVER,
     NEIGHBOUR_LABELS,
@@ -18,6 +18,7 @@ from outboard.pool.core.state import (
     Place,
     State,
     class_of,
+    living_handles,
 )
 
 # Links that nobody has measured: round trip [us] and rate [bytes/s] beside the client (the same
@@ -123,12 +124,14 @@ def any_free(state: State, request: Request) -> bool:
     )
 
 
-def shortage(state: State, request: Request, count: int) -> str:
-    """Returns in words what the request lacks, which choose() does not find."""
+def shortage(state: State, lease: Lease, count: int) -> str:
+    """Returns in words what the lease lacks, which choose() does not find."""
+    request = lease.request
     there = sum(1 for _ in matching(state, request.selector, request.wire))
     if there < count:
         return f"the pool has {there} such devices now" if there else "the pool has no such device"
-    free = len(candidates(state, request))
+    own = {handle.device for handle in living_handles(state, lease.id)}
+    free = len(candidates(state, request) - own)
     if free >= count:
         on = " on one node" if request.spread is Spread.ONE_NODE else " on as many nodes"
         on = "" if request.spread is Spread.ANY else on

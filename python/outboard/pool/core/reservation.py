@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from outboard.pool.core import placement
 from outboard.pool.core.records import Admin, Lease, Reservation
 from outboard.pool.core.state import Health, State, health, hold_end
@@ -13,15 +15,28 @@ def _kept_from(state: State, reserved: Reservation, lease: Lease, now_ms: int) -
     return hold_end(lease, now_ms) > reserved.start_ms
 
 
-def kept_from(state: State, lease: Lease, now_ms: int) -> list[str]:
-    """Returns the names of the reservations that keep their devices from the lease."""
-    named = state.reservations.items()
-    return [name for name, reserved in named if _kept_from(state, reserved, lease, now_ms)]
+def not_over(state: State, now_ms: int) -> list[Reservation]:
+    return [one for one in state.reservations.values() if one.end_ms > now_ms]
+
+
+def kept_from(
+    state: State, reservations: Iterable[Reservation], lease: Lease, now_ms: int
+) -> tuple[str, ...]:
+    """Returns the names of those that keep their devices from the lease."""
+    return tuple(one.id for one in reservations if _kept_from(state, one, lease, now_ms))
+
+
+def permitted(state: State, lease: Lease, devices: set[str], now_ms: int) -> set[str]:
+    """Returns the devices without those that reservations keep from the lease."""
+    for reserved, number in allowance(state, lease, now_ms):
+        devices = devices - set(sorted(devices & reserved)[max(0, number) :])
+    return devices
 
 
 def window(state: State, lease: Lease, now_ms: int) -> str:
     """Returns in words which time keeps devices from the lease. The name is for others."""
-    kept = [state.reservations[name] for name in kept_from(state, lease, now_ms)]
+    every = state.reservations.values()
+    kept = [reserved for reserved in every if _kept_from(state, reserved, lease, now_ms)]
     wanted = set(placement.matching(state, lease.request.selector, lease.request.wire))
     kept = [r for r in kept if wanted.intersection(placement.matching(state, r.selector))]
     first = min(kept, key=lambda reserved: reserved.start_ms)

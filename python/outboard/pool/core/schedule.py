@@ -27,6 +27,7 @@ class Why(Enum):
 
 # These requests wait for reasons of their own, so others behind them are looked at all the same.
 _OWN = (Why.QUOTA, Why.RESERVATION, Why.FULL)
+_MOST_WORDS = 20  # of one list of reasons, as each costs a search of all devices
 
 
 class Head:
@@ -35,11 +36,13 @@ class Head:
 
     def __init__(self, state: State, now_ms: int, lease: Lease, demand: Demand) -> None:
         self._state, self._now_ms = state, now_ms
-        self._request, self.demand = lease.request, demand
+        self._lease, self._request, self.demand = lease, lease.request, demand
 
     @cached_property
     def free(self) -> set[str]:
-        return placement.candidates(self._state, self._request)
+        """The free devices that it may get."""
+        free = placement.candidates(self._state, self._request)
+        return reservation.permitted(self._state, self._lease, free, self._now_ms)
 
     @cached_property
     def held(self) -> set[str]:
@@ -64,7 +67,8 @@ class Head:
     def reclaim_idle(self, tx: Transaction) -> None:
         """Gives notice to as many devices of the idle class as it lacks."""
         if self._state.idle and self.demand.priority is not Priority.IDLE:
-            _reclaim_idle(tx, self._request, self.free, self.demand.count - len(self.free))
+            count = self.demand.count - len(self.free)
+            _reclaim_idle(tx, self._lease, self.free, count)
 
     @cached_property
     def _shadow_ms(self) -> int:
@@ -91,8 +95,12 @@ class Round:
         self._state, self._now_ms = state, now_ms
         self.head: Head | None = None
         self._left = self._left_for_own = state.config.backfill_depth
+        self._reservations = reservation.not_over(state, now_ms)
+        self._kept: dict[Hashable, tuple[str, ...]] = {}  # by holder and end of the lease
         self._at_quota: set[tuple[str, str, int]] = set()
+        self._within_quota: set[tuple[str, str, int]] = set()  # until something is granted
         self._waits: dict[Hashable, Why] = {}  # by what a request accepts, and by all it asks for
+        self._there: dict[Hashable, bool] = {}
         self._words: dict[Hashable, str] = {}
 
     def why(self, lease: Lease, demand: Demand) -> str:
@@ -109,15 +117,17 @@ class Round:
             count = self.head.demand.count
             first = f"{count} devices" if count > 1 else "a device"
             return f"what is free is kept for the request of {first} that waits before it"
-        like = (found, self._like(lease, demand))
+        # A lease that has devices may lack others than one without.
+        own = "" if lease.state is LeaseState.QUEUED else lease.id
+        like = (found, own, self._like(lease, demand))
         if like not in self._words:
-            if len(self._words) >= 2 * state.config.backfill_depth:  # each one costs a search
+            if len(self._words) >= _MOST_WORDS:
                 short = "too few devices are free"
                 return "a reservation keeps devices" if found is Why.RESERVATION else short
             self._words[like] = (
                 reservation.window(state, lease, now_ms)
                 if found is Why.RESERVATION
-                else placement.shortage(state, lease.request, demand.count)
+                else placement.shortage(state, lease, demand.count)
             )
         return self._words[like]
 
@@ -126,9 +136,19 @@ class Round:
         if self._left <= 0:
             return Why.LATER
         found = self._decide(lease, demand)
-        if self.head is None and found in (Why.FULL, Why.FEW):
+        if self.head is None and found in (Why.FULL, Why.FEW) and self._may_come(lease, demand):
             self.head = Head(self._state, self._now_ms, lease, demand)
+        if not isinstance(found, Why):
+            self._within_quota.clear()
         return found
+
+    def _may_come(self, lease: Lease, demand: Demand) -> bool:
+        """Returns whether the pool has the devices at all. Nobody waits behind others."""
+        asked = (_accepted(lease.request), lease.request.spread, demand.count)
+        if asked not in self._there:
+            there = placement.count_matching(self._state, lease.request, demand.count)
+            self._there[asked] = there >= demand.count
+        return self._there[asked]
 
     def _decide(self, lease: Lease, demand: Demand) -> list[str] | Why:
         state, request = self._state, lease.request
@@ -158,14 +178,24 @@ class Round:
 
     def _like(self, lease: Lease, demand: Demand) -> Hashable:
         """Returns a key of all that a request of a lease without devices asks for."""
-        kept = tuple(reservation.kept_from(self._state, lease, self._now_ms))
+        kept: tuple[str, ...] = ()
+        if self._reservations:
+            facts = (lease.holder, hold_end(lease, self._now_ms))
+            if facts not in self._kept:
+                self._kept[facts] = reservation.kept_from(
+                    self._state, self._reservations, lease, self._now_ms
+                )
+            kept = self._kept[facts]
         return _accepted(lease.request), demand.count, lease.request.spread, kept
 
     def _is_at_quota(self, lease: Lease, demand: Demand) -> bool:
         asked = (lease.holder, lease.request.group, demand.count)
         if asked in self._at_quota:
             return True
+        if asked in self._within_quota:
+            return False
         if quota.allows(self._state, lease, demand.count, self._now_ms):
+            self._within_quota.add(asked)
             return False
         self._at_quota.add(asked)
         return True
@@ -262,14 +292,20 @@ def _find(
         without |= surplus
 
 
-def _reclaim_idle(tx: Transaction, request: Request, free: set[str], count: int) -> None:
-    """Gives notice to `count` devices of the idle class. Notices given before count, too."""
+def _reclaim_idle(tx: Transaction, lease: Lease, free: set[str], count: int) -> None:
+    """Gives notice to `count` devices of the idle class that the lease may get. Notices given
+    before count, too."""
     state = tx.state
+    kept: set[str] = set()
+    for reserved, number in reservation.allowance(state, lease, tx.now_ms):
+        if len(free & reserved) >= number:
+            kept |= reserved
     idle = [
         state.handles[key]
         for key in state.idle
         if key[0] not in free
-        and placement.fits(state, key[0], request)
+        and key[0] not in kept
+        and placement.fits(state, key[0], lease.request)
         and health(state, key[0]) is Health.OK
     ]
     # Those with a notice first, then the youngest.
