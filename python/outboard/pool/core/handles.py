@@ -112,10 +112,11 @@ def grant(tx: Transaction, lease: Lease, demand: Demand, devices: list[str]) -> 
         share = WHOLE if request.exclusive else request.share
         memory = request.memory_on(record.memory_bytes)
         facts = (device, epoch, lease.id, request.exclusive, share, memory, now_ms)
-        tx.put(Handle(*facts, seat=seat))
+        handle = Handle(*facts, seat=seat)
+        tx.put(handle)
         live = state.live_devices[device]
         if request.priority is Priority.IDLE:
-            state.idle[device, epoch] = None
+            state.idle[handle.device, handle.epoch] = None
         live.share_left -= share
         live.memory_left -= memory
         index_device(state, device)
