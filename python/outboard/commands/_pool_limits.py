@@ -54,8 +54,8 @@ _LIMITS = ("devices", "week_device_ms", "waiting")
 def quota(client: PoolClient, name: str | None, remove: bool, as_json: bool, **given: Any) -> None:
     """Show or change the limits of users and groups.
 
-    Without options it shows them: all for administrators, the own ones for others. What is not
-    named stays as it is. Limits end no lease.
+    Without options it shows them: all for administrators, the own ones for others. Limits that are
+    not named stay as they are. Limits end no lease.
 
     \b
     Examples:

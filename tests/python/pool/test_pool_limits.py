@@ -51,7 +51,7 @@ def test_a_quota_from_its_first_limit_to_its_end(ask: Ask, manager: Manager) -> 
     client = manager.local()
     table = said(ask("quota", "user:ada", "--devices", "1", "--per-week", "40h"))
     assert "user:certificate ada" in table
-    # What is not named stays.
+    # Limits that are not named stay.
     said(ask("quota", "user:ada", "--waiting", "5"))
     (row,) = json.loads(said(ask("quota", "user:ada", "--json")))["quotas"]
     assert row == {
