@@ -31,6 +31,8 @@ from outboard.pool.core.state import (
 )
 from outboard.pool.core.transaction import Transaction
 
+REPLACES = "replace:"  # begins the names of parts that wait in place of a lost device
+
 
 def lease_time(state: State, lease: Lease) -> int:
     """Returns the lease time in force, ms: longer where many renew, shorter where others wait."""
@@ -155,7 +157,7 @@ def end_handle(tx: Transaction, handle: Handle, reason: str, queue_other: bool =
     tx.lease_changed(lease.id)
     index_device(state, handle.device)
     if queue_other and lease.request.replace and lease.state is LeaseState.HELD:
-        part = f"replace:{handle.device}:{handle.epoch}"
+        part = f"{REPLACES}{handle.device}:{handle.epoch}"
         # A holder of class idle, which gave way to others, does not come back before them.
         priority = lease.request.priority
         priority = priority if priority is Priority.IDLE else Priority.HIGH

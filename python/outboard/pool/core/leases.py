@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from outboard.pool.core import placement, quota
 from outboard.pool.core.commands import GetLease, Grow, PutLease, Release, Renew, Shrink
 from outboard.pool.core.handles import (
+    REPLACES,
     deadline,
     end_handle,
     end_lease,
@@ -28,7 +29,6 @@ FIRST_PART = ""  # the part of the request that made the lease
 # lease's row; etcd refuses requests above 1.5 MiB.
 MOST_WAITING_PARTS = 64
 KEPT_PARTS = 64
-_REPLACES = "replace:"  # begins the names of parts that handles.py makes
 _ENDED = (LeaseState.ENDING, LeaseState.OVER)
 
 
@@ -134,14 +134,14 @@ def grow(tx: Transaction, command: Grow) -> Answer | str:
     lease = _held(tx.state, command.id, command.holder)
     if isinstance(lease, Problem) or command.part in lease.parts:
         return lease if isinstance(lease, Problem) else lease.id
-    if not command.part or command.part.startswith(_REPLACES):
+    if not command.part or command.part.startswith(REPLACES):
         return Problem(
             422, "invalid", "the part has no name of its own (it is reserved) choose one"
         )
     held = len(living_handles(tx.state, lease.id)) + sum(d.count for d in lease.waiting)
     if problem := _refusal(tx.state, lease.holder, lease.request, command.count, held):
         return problem
-    waiting = {demand.part for demand in lease.waiting if not demand.part.startswith(_REPLACES)}
+    waiting = {demand.part for demand in lease.waiting if not demand.part.startswith(REPLACES)}
     if len(waiting) >= MOST_WAITING_PARTS:
         why = f"{MOST_WAITING_PARTS} parts of the lease wait already"
         text = f"the lease does not grow ({why}) try again when one of them was served"
